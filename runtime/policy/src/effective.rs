@@ -1,0 +1,184 @@
+//! What may one tool really do? Request, grant, signer's ceiling and default limits go in; decisions come out.
+//!
+//! The documents are kept side by side and each is asked, so the effective set is inside every one of them by
+//! construction; no pattern is ever intersected with another.
+
+use chitin_types::{Capabilities, Denial, Digest, FsMode, FunctionName, Limits, Scheme, ToolName};
+
+use crate::{Ask, Defaults, Grant, HttpGrant};
+
+/// What one tool may do, after every document had its say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grants {
+    grant: Grant,
+    request: Capabilities,
+    ceiling: Capabilities,
+    limits: Limits,
+}
+
+/// One request, parsed once: the host is canonical, the path begins with a slash and has no query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpTarget {
+    /// Plain or TLS.
+    pub scheme: Scheme,
+    /// Lower case, no trailing dot, no brackets.
+    pub host: String,
+    /// The port that will be connected to.
+    pub port: u16,
+    /// Upper case.
+    pub method: String,
+    /// From the first slash up to the query.
+    pub path: String,
+}
+
+/// A directory that the guest sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// The guest's path.
+    pub at: String,
+    /// The named root.
+    pub root: String,
+    /// The least mode that every document allows.
+    pub mode: FsMode,
+}
+
+/// One decision, with the rule that made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Allowed by this rule.
+    Allow {
+        /// For example `http:read`.
+        rule: String,
+    },
+    /// Refused.
+    Deny(Denial),
+}
+
+impl Grants {
+    /// Puts the documents side by side.
+    pub fn intersect(request: Capabilities, grant: Grant, ceiling: Capabilities, defaults: &Defaults) -> Self {
+        let limits = grant.limits.least(defaults.limits);
+        Self { grant, request, ceiling, limits }
+    }
+
+    /// The tool.
+    pub fn tool(&self) -> &ToolName {
+        &self.grant.tool
+    }
+
+    /// The component that the grant is bound to; without one nothing may be called.
+    pub fn component(&self) -> Option<Digest> {
+        self.grant.pin.as_ref().map(|pin| pin.component)
+    }
+
+    /// The least of every document's limits.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// The rules for requests, in the order of the file.
+    pub fn http_rules(&self) -> &[HttpGrant] {
+        &self.grant.http
+    }
+
+    /// How often a person is asked before `function`, where the file says so.
+    pub fn ask(&self, function: &FunctionName) -> Option<Ask> {
+        self.grant.call.iter().find(|rule| rule.functions.contains(function)).map(|rule| rule.ask)
+    }
+
+    /// The directories that every document allows.
+    pub fn mounts(&self) -> Vec<Mount> {
+        self.grant.fs.iter().filter_map(|fs| self.mount(&fs.at, fs.root(), fs.mode)).collect()
+    }
+
+    /// Whether this request may be made. The twin of a denial is the same request under a grant with one more line.
+    pub fn http(&self, target: &HttpTarget) -> Decision {
+        let covers = |ask: &chitin_types::HttpAsk| {
+            ask.covers(target.scheme, &target.host, target.port, &target.method, &target.path)
+        };
+        let Some(rule) = self.grant.http.iter().find(|rule| covers(&rule.as_ask())) else {
+            return self.deny_http("grant:http", "is not granted", target, true);
+        };
+        if !self.request.http.iter().any(covers) {
+            return self.deny_http(
+                "request:http",
+                "is granted, but the signed request does not ask for it",
+                target,
+                false,
+            );
+        }
+        if !self.ceiling.http.iter().any(covers) {
+            return self.deny_http(
+                "signer:http",
+                "lies above the ceiling of the key that signed the tool",
+                target,
+                false,
+            );
+        }
+        Decision::Allow { rule: format!("http:{}", rule.id) }
+    }
+
+    /// Whether the guest may use `path` (absolute, as the guest spells it) in this mode.
+    pub fn fs(&self, path: &str, mode: FsMode) -> Decision {
+        let inside = |at: &str| path == at || path.strip_prefix(at).is_some_and(|rest| rest.starts_with('/'));
+        let plain = !path.split('/').any(|part| part == "..");
+        let mounted = self.grant.fs.iter().filter(|fs| plain && inside(&fs.at)).max_by_key(|fs| fs.at.len());
+        let Some(fs) = mounted else {
+            return self.deny_fs("grant:fs", &format!("{path} lies in no directory that is granted"), path, mode);
+        };
+        if fs.mode < mode {
+            let reason = format!("{} is granted read-only", fs.at);
+            return self.deny_fs("grant:fs", &reason, &fs.at, mode);
+        }
+        if !self.request.fs.iter().any(|ask| ask.covers(&fs.at, mode)) {
+            return Decision::Deny(Denial {
+                rule: "request:fs".to_owned(),
+                reason: format!("{} {} is granted, but the signed request does not ask for it", mode.word(), fs.at),
+                help: None,
+            });
+        }
+        if !self.ceiling.fs.iter().any(|ask| ask.covers(&fs.at, mode)) {
+            return Decision::Deny(Denial {
+                rule: "signer:fs".to_owned(),
+                reason: format!("{} {} lies above the ceiling of the key that signed the tool", mode.word(), fs.at),
+                help: None,
+            });
+        }
+        Decision::Allow { rule: format!("fs:{}", fs.at) }
+    }
+
+    fn mount(&self, at: &str, root: &str, granted: FsMode) -> Option<Mount> {
+        let allowed = |mode: FsMode| {
+            mode <= granted
+                && self.request.fs.iter().any(|ask| ask.covers(at, mode))
+                && self.ceiling.fs.iter().any(|ask| ask.covers(at, mode))
+        };
+        let mode = [FsMode::Rw, FsMode::Ro].into_iter().find(|mode| allowed(*mode))?;
+        Some(Mount { at: at.to_owned(), root: root.to_owned(), mode })
+    }
+
+    fn deny_http(&self, rule: &str, why: &str, target: &HttpTarget, grantable: bool) -> Decision {
+        let HttpTarget { scheme, host, port, method, path } = target;
+        let shown = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let origin = if *port == scheme.default_port() {
+            format!("{}://{shown}", scheme.word())
+        } else {
+            format!("{}://{shown}:{port}", scheme.word())
+        };
+        let help = format!("chitin tool grant {} net {origin} --method {method} --path {path}", self.tool());
+        Decision::Deny(Denial {
+            rule: rule.to_owned(),
+            reason: format!("{method} {origin}{path} {why}"),
+            help: grantable.then_some(help),
+        })
+    }
+
+    fn deny_fs(&self, rule: &str, reason: &str, path: &str, mode: FsMode) -> Decision {
+        let help = format!("chitin tool grant {} fs {path}:{}", self.tool(), mode.word());
+        Decision::Deny(Denial { rule: rule.to_owned(), reason: reason.to_owned(), help: Some(help) })
+    }
+}
+
+#[cfg(test)]
+#[path = "effective_tests.rs"]
+mod tests;
