@@ -147,6 +147,11 @@ impl Grants {
         Decision::Allow { rule: format!("fs:{}", fs.at) }
     }
 
+    /// The command that would let this tool use a directory.
+    pub fn fs_help(&self, directory: &str, mode: FsMode) -> String {
+        format!("chitin tool grant {} fs {directory}:{}", self.tool(), mode.word())
+    }
+
     fn mount(&self, at: &str, root: &str, granted: FsMode) -> Option<Mount> {
         let allowed = |mode: FsMode| {
             mode <= granted
@@ -174,8 +179,8 @@ impl Grants {
     }
 
     fn deny_fs(&self, rule: &str, reason: &str, path: &str, mode: FsMode) -> Decision {
-        let help = format!("chitin tool grant {} fs {path}:{}", self.tool(), mode.word());
-        Decision::Deny(Denial { rule: rule.to_owned(), reason: reason.to_owned(), help: Some(help) })
+        let help = Some(self.fs_help(path, mode));
+        Decision::Deny(Denial { rule: rule.to_owned(), reason: reason.to_owned(), help })
     }
 }
 

@@ -1,0 +1,60 @@
+//! How is the engine set? Constants with their reasons go in; one engine for the whole process comes out.
+
+use std::sync::OnceLock;
+
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+
+use crate::HostError;
+
+/// Live component instances. Making the pool costs 2 us a slot at start, so it is sized to need: 64 calls in flight and
+/// room for bursts.
+const COMPONENTS_MAX: u32 = 256;
+/// A Rust, Go or C component is three or four core instances (main, shim, fixups).
+const CORE_INSTANCES_EACH: u32 = 4;
+/// Largest linear memory in bytes; the limiter of each call goes lower.
+const MEMORY_BYTES_MAX: usize = 1 << 30;
+/// Memory kept in a slot between calls. Zeroing this much is cheaper than giving it back to the kernel, as long as
+/// `pagemap_scan` finds the dirty pages.
+const KEEP_RESIDENT_BYTES: usize = 512 * 1024;
+/// The guest's own stack; recursion deeper than this traps.
+const WASM_STACK_BYTES_MAX: usize = 512 * 1024;
+
+/// The engine of this process, made at the first use.
+///
+/// # Errors
+/// The platform refuses the configuration.
+pub fn engine() -> Result<&'static Engine, HostError> {
+    static ENGINE: OnceLock<Result<Engine, String>> = OnceLock::new();
+    ENGINE
+        .get_or_init(|| Engine::new(&config()).map_err(|e| format!("{e:#}")))
+        .as_ref()
+        .map_err(|e| HostError::Engine(e.clone()))
+}
+
+fn config() -> Config {
+    let mut config = Config::new();
+    config.wasm_component_model(true);
+    // What no guest needs stays off: each is attack surface that the advisories keep returning to.
+    config.wasm_memory64(false);
+    config.epoch_interruption(true);
+    config.cranelift_opt_level(OptLevel::Speed);
+    config.max_wasm_stack(WASM_STACK_BYTES_MAX);
+    config.memory_reservation(u64::try_from(MEMORY_BYTES_MAX).unwrap_or(u64::MAX));
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+    config
+}
+
+fn pool() -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(COMPONENTS_MAX);
+    pool.total_core_instances(COMPONENTS_MAX * CORE_INSTANCES_EACH);
+    pool.total_tables(COMPONENTS_MAX * CORE_INSTANCES_EACH);
+    pool.total_memories(COMPONENTS_MAX * 2);
+    pool.total_stacks(COMPONENTS_MAX);
+    pool.max_memory_size(MEMORY_BYTES_MAX);
+    pool.linear_memory_keep_resident(KEEP_RESIDENT_BYTES);
+    pool.table_keep_resident(KEEP_RESIDENT_BYTES);
+    // Kernels from 6.7 tell which pages are dirty; older ones fall back.
+    pool.pagemap_scan(Enabled::Auto);
+    pool
+}

@@ -1,0 +1,255 @@
+//! How does one call run from permit to outcome? The only door into a component.
+//!
+//! ```text
+//!   redeem ─ wait for a place (tool, memory) ─ load ─ store with limits ─ call ─┬ returned ─→ Done / Failed / Denied
+//!                                                                              ├ trapped  ─→ Limited / Broke
+//!                                                                              ├ too late ─→ Limited(wall time)
+//!                                                                              ├ stopped  ─→ Cancelled
+//!                                                                              └ panicked ─→ Broke(host-panic)
+//! ```
+//!
+//! The call is a task of its own: a panic in a host function ends this call, and the store is dropped with everything
+//! in it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use async_trait::async_trait;
+use chitin_egress::Egress;
+use chitin_policy::{Authorized, Grants};
+use chitin_ports::{Audit, ComponentSource, Invocation, Invoke};
+use chitin_types::{CallId, Part, ToolName, ToolOutcome};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use wasmtime::{Store, UpdateDeadline};
+use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
+
+use crate::{
+    CodeCache, HostError, Roots,
+    capability::{fs::Files, http::Requests},
+    engine::engine,
+    linker::tool_linker,
+    loaded::{LoadedSet, Prepared},
+    meter::Meter,
+    outcome::{from_error, from_failure, part_from_guest},
+    state::{CallContext, CallStart, CallState, STDIO_BYTES_MAX, Stdio},
+    ticker,
+    wit::pack,
+};
+
+/// What a host is made from.
+pub struct HostParts {
+    /// Compiled code.
+    pub cache: CodeCache,
+    /// Named roots, opened.
+    pub roots: Roots,
+    /// The way out.
+    pub egress: Egress,
+    /// Where decisions are written.
+    pub audit: Arc<dyn Audit>,
+    /// Who verifies bytes.
+    pub source: Arc<dyn ComponentSource>,
+}
+
+/// Runs calls.
+pub struct Host {
+    loaded: LoadedSet,
+    roots: Roots,
+    egress: Egress,
+    audit: Arc<dyn Audit>,
+    source: Arc<dyn ComponentSource>,
+    memory_mib: Arc<Semaphore>,
+    places: Mutex<HashMap<(ToolName, u32), Arc<Semaphore>>>,
+}
+
+/// Memory that all running calls may reserve together, in MiB; calls above it wait.
+const MEMORY_MIB_TOTAL: usize = 4_096;
+/// Bytes that one call into the host may carry from the guest.
+const HOSTCALL_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Ticks until the first look at a guest; instantiation counts.
+const FIRST_LOOK_TICKS: u64 = 1;
+
+impl Host {
+    /// A host with its own linker, on the engine of the process.
+    ///
+    /// # Errors
+    /// The engine does not start.
+    pub fn new(parts: HostParts) -> Result<Self, HostError> {
+        let HostParts { cache, roots, egress, audit, source } = parts;
+        Ok(Self {
+            loaded: LoadedSet::new(cache, tool_linker(engine()?)?),
+            roots,
+            egress,
+            audit,
+            source,
+            memory_mib: Arc::new(Semaphore::new(MEMORY_MIB_TOTAL)),
+            places: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn loaded(&self) -> &LoadedSet {
+        &self.loaded
+    }
+
+    /// Asks a component to describe itself.
+    pub(crate) async fn ask(&self, prepared: Arc<Prepared>, grants: Arc<Grants>) -> Result<Vec<pack::Spec>, String> {
+        let (_keep, cancelled) = watch::channel(false);
+        let id = CallId::parse("describe").expect("a literal id in the right spelling");
+        let start = CallStart { id, session: None, grants, audit: Arc::clone(&self.audit), cancelled, progress: None };
+        let call = Arc::new(CallContext::new(start));
+        let store = self.store(&call).map_err(|e| e.to_string())?;
+        let describe = async |store: &mut Store<CallState>| {
+            let instance = prepared.instantiate_async(&mut *store).await?;
+            instance.chitin_tool_guest().call_describe(store).await
+        };
+        match bounded(&call, store, describe).await {
+            Ok(specs) => Ok(specs),
+            Err(error) => Err(from_error(&call, &error).text_for_model()),
+        }
+    }
+
+    async fn run(&self, grants: Arc<Grants>, id: CallId, invocation: Invocation) -> ToolOutcome {
+        let Invocation { tool, component, function, args, session, cancelled, progress } = invocation;
+        let limits = grants.limits();
+        let Some(_places) = self.wait_for_place(&tool, &limits, cancelled.clone()).await else {
+            return ToolOutcome::Cancelled;
+        };
+        let prepared = match engine().and_then(|e| self.loaded.prepared(e, &component, self.source.as_ref())) {
+            Ok(prepared) => prepared,
+            Err(HostError::NotRunnable(why)) => return ToolOutcome::Untrusted(why),
+            Err(error) => return host_broke(&error),
+        };
+        let start = CallStart { id, session, grants, audit: Arc::clone(&self.audit), cancelled, progress };
+        let call = Arc::new(CallContext::new(start));
+        let store = match self.store(&call) {
+            Ok(store) => store,
+            Err(error) => return host_broke(&error),
+        };
+        let context = Arc::clone(&call);
+        let task = tokio::spawn(async move {
+            let request = pack::Request { tool: function.to_string(), args: args.to_string(), files: vec![] };
+            let invoke = async |store: &mut Store<CallState>| {
+                let instance = prepared.instantiate_async(&mut *store).await?;
+                instance.chitin_tool_guest().call_invoke(store, &request).await
+            };
+            match bounded(&context, store, invoke).await {
+                Ok(Ok(parts)) => finished(&context, parts),
+                Ok(Err(failure)) => from_failure(&context, failure),
+                Err(error) => from_error(&context, &error),
+            }
+        });
+        task.await.unwrap_or_else(|error| {
+            tracing::error!(call = %call.id, %error, "a host function panicked");
+            ToolOutcome::Broke("host-panic".to_owned())
+        })
+    }
+
+    async fn wait_for_place(
+        &self,
+        tool: &ToolName,
+        limits: &chitin_types::Limits,
+        mut cancelled: watch::Receiver<bool>,
+    ) -> Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+        let place = {
+            let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+            let key = (tool.clone(), limits.parallel);
+            let one = || Arc::new(Semaphore::new(usize::try_from(limits.parallel.max(1)).unwrap_or(1)));
+            Arc::clone(places.entry(key).or_insert_with(one))
+        };
+        let mib = u32::try_from(limits.memory_mib.min(MEMORY_MIB_TOTAL as u64)).unwrap_or(1);
+        let both = async {
+            let place = place.acquire_owned().await.ok()?;
+            let memory = Arc::clone(&self.memory_mib).acquire_many_owned(mib).await.ok()?;
+            Some((place, memory))
+        };
+        tokio::select! {
+            both = both => both,
+            true = stopped(&mut cancelled) => None,
+        }
+    }
+
+    fn store(&self, call: &Arc<CallContext>) -> Result<Store<CallState>, HostError> {
+        let files = Files::new(call, &self.roots)?;
+        let requests = Requests::new(Arc::clone(call), self.egress.clone());
+        let stdio = Stdio { out: MemoryOutputPipe::new(STDIO_BYTES_MAX), err: MemoryOutputPipe::new(STDIO_BYTES_MAX) };
+        let mut store = Store::new(engine()?, CallState::new(Arc::clone(call), files, requests, &stdio));
+        store.limiter(|state| &mut state.memory);
+        store.set_hostcall_fuel(HOSTCALL_BYTES_MAX);
+        Ok(store)
+    }
+}
+
+#[async_trait]
+impl Invoke for Host {
+    async fn invoke(&self, permit: Authorized, call: Invocation) -> ToolOutcome {
+        let id = permit.call().clone();
+        match permit.redeem(&call.component, &call.function, &call.args) {
+            Ok(grants) => self.run(grants, id, call).await,
+            Err(denial) => ToolOutcome::Denied(denial),
+        }
+    }
+}
+
+/// Runs `work` on the store inside the wall time, the processor time and the wish to stop. The deadline lives in the
+/// epoch callback for a guest that computes, and in the timer for one that waits.
+async fn bounded<T>(
+    call: &CallContext,
+    mut store: Store<CallState>,
+    work: impl AsyncFnOnce(&mut Store<CallState>) -> wasmtime::Result<T>,
+) -> wasmtime::Result<T> {
+    let meter = Meter::new();
+    watch_guest(&mut store, meter.clone());
+    let _ticking = ticker::running(engine()?);
+    let mut cancelled = call.cancelled.clone();
+    let wall = tokio::time::sleep_until(tokio::time::Instant::from_std(call.deadline));
+    tokio::select! {
+        biased;
+        result = meter.meter(work(&mut store)) => result,
+        () = wall => Err(call.reached.stop(format!("wall time ({} ms)", call.limits.wall_ms))),
+        true = stopped(&mut cancelled) => Err(wasmtime::Error::msg("cancelled")),
+    }
+}
+
+fn watch_guest(store: &mut Store<CallState>, meter: Meter) {
+    store.set_epoch_deadline(FIRST_LOOK_TICKS);
+    store.epoch_deadline_callback(move |context| {
+        let call = &context.data().call;
+        if *call.cancelled.borrow() {
+            return Ok(UpdateDeadline::Interrupt);
+        }
+        if Instant::now() >= call.deadline {
+            return Err(call.reached.stop(format!("wall time ({} ms)", call.limits.wall_ms)));
+        }
+        if meter.used_ns() / 1_000_000 >= call.limits.cpu_ms {
+            return Err(call.reached.stop(format!("processor time ({} ms)", call.limits.cpu_ms)));
+        }
+        Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
+    });
+}
+
+/// Ends with `true` when somebody asks to stop; a caller that went away never asks.
+async fn stopped(cancelled: &mut watch::Receiver<bool>) -> bool {
+    if cancelled.wait_for(|stop| *stop).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+    true
+}
+
+fn finished(call: &CallContext, parts: Vec<crate::wit::wire::Part>) -> ToolOutcome {
+    let mut all: Vec<Part> = std::mem::take(&mut *call.partial.lock().unwrap_or_else(PoisonError::into_inner));
+    for part in parts {
+        let (part, bytes) = part_from_guest(part);
+        if call.charge_output(bytes).is_err() {
+            return ToolOutcome::Limited(call.reached.get().unwrap_or("output").to_owned());
+        }
+        all.push(part);
+    }
+    ToolOutcome::Done(all)
+}
+
+fn host_broke(error: &HostError) -> ToolOutcome {
+    tracing::error!(%error, "the host cannot run a call");
+    ToolOutcome::Broke(format!("host: {error}"))
+}
