@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use chitin_sdk::{Failure, Part};
 use serde::{Deserialize, Serialize};
 
+use crate::directory::{Calls, Kind};
 use crate::path::GuestPath;
-use crate::walk::{Kind, Names, walk};
+use crate::walk::{Names, walk};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,16 +31,18 @@ pub(crate) fn glob(wanted: &Glob) -> Result<Vec<Part>, Failure> {
     let base = GuestPath::parse_or_workspace(wanted.path.as_deref())?;
     let pattern = Pattern::parse("pattern", &wanted.pattern)?;
     let results_max = wanted.max_results.unwrap_or(RESULTS_MAX).clamp(1, RESULTS_MAX) as usize;
-    let mut matches = Vec::new();
-    let walked = walk(&base, names(wanted.hidden, &pattern), |found| {
+    let (mut matches, mut path_bytes) = (Vec::new(), 0);
+    let walked = walk(&base, names(wanted.hidden, &pattern), &Calls::of_one_call(), |found| {
         if !pattern.matches(found.relative) {
             return ControlFlow::Continue(());
         }
-        if matches.len() == results_max {
+        let slash = if found.kind == Kind::Dir { "/" } else { "" };
+        let path = format!("{}{slash}", base.below(found.relative));
+        path_bytes += path.len();
+        if matches.len() == results_max || path_bytes > PATH_BYTES_MAX {
             return ControlFlow::Break("there are more matches");
         }
-        let slash = if found.kind == Kind::Dir { "/" } else { "" };
-        matches.push(format!("{}{slash}", base.below(found.relative)));
+        matches.push(path);
         ControlFlow::Continue(())
     })?;
     Ok(vec![Part::data(&Answer { matches, stopped: walked.stopped, unreadable: walked.unreadable })?])
@@ -92,6 +95,8 @@ impl Pattern {
 
 /// More paths than this are a reason to ask more exactly.
 pub(crate) const RESULTS_MAX: u32 = 1000;
+/// Keeps deep trees with long names below the output limit.
+const PATH_BYTES_MAX: usize = 128 * 1024;
 /// A pattern is typed, not generated; matching time grows with it.
 const PATTERN_BYTES_MAX: usize = 512;
 

@@ -8,10 +8,11 @@ use chitin_sdk::{Failure, Part};
 use regex_lite::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
+use crate::directory::{Calls, Kind, READ_CALLS};
 use crate::glob::{Pattern, names};
 use crate::path::GuestPath;
 use crate::refusal;
-use crate::walk::{Kind, Names, walk};
+use crate::walk::{Names, walk};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,9 +52,11 @@ pub(crate) fn grep(wanted: &Grep) -> Result<Vec<Part>, Failure> {
         (None, Some(true)) => Names::Every,
         (None, _) => Names::Visible,
     };
-    let walked = walk(&base, wanted_names, |found| {
+    let calls = Calls::of_one_call();
+    let walked = walk(&base, wanted_names, &calls, |found| {
         let fits = filter.as_ref().is_none_or(|filter| filter.matches(found.relative));
         if found.kind == Kind::File && fits {
+            calls.spend(READ_CALLS)?;
             search.file(&base.below(found.relative))
         } else {
             ControlFlow::Continue(())

@@ -6,9 +6,10 @@ use std::path::Path;
 use chitin_sdk::{Failure, Part};
 use serde::{Deserialize, Serialize};
 
+use crate::directory::{self, Calls, Kind, SIZE_CALLS};
 use crate::path::GuestPath;
 use crate::roots;
-use crate::walk::{Kind, Names, walk};
+use crate::walk::{Names, walk};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,12 +43,15 @@ pub(crate) fn list_dir(wanted: &ListDir) -> Result<Vec<Part>, Failure> {
         let entries = granted.iter().map(|root| listed_root(root)).collect();
         return Ok(vec![Part::data(&Listing { path: path.to_string(), entries, stopped: None, unreadable: 0 })?]);
     }
-    let mut entries = Vec::new();
-    let walked = walk(&path, Names::ToDepth(depth), |found| {
-        if entries.len() == ENTRIES_MAX {
+    let calls = Calls::of_one_call();
+    let (mut entries, mut name_bytes) = (Vec::new(), 0);
+    let walked = walk(&path, Names::ToDepth(depth), &calls, |found| {
+        name_bytes += found.relative.len();
+        if entries.len() == ENTRIES_MAX || name_bytes > NAME_BYTES_MAX {
             return ControlFlow::Break("the listing is too long");
         }
-        entries.push(listed(&path, found.relative, found.kind));
+        let bytes = (found.kind == Kind::File).then(|| size(&path.below(found.relative), &calls)).flatten();
+        entries.push(Listed { name: found.relative.to_owned(), kind: kind_name(found.kind), bytes });
         ControlFlow::Continue(())
     })?;
     let listing = Listing { path: path.to_string(), entries, stopped: walked.stopped, unreadable: walked.unreadable };
@@ -59,18 +63,23 @@ fn listed_root(root: &str) -> Listed {
     Listed { name: root.trim_start_matches('/').to_owned(), kind: "dir", bytes: None }
 }
 
-fn listed(base: &GuestPath, name: &str, kind: Kind) -> Listed {
-    let (kind, bytes) = match kind {
-        // A file that vanished since it was listed has no size to show.
-        Kind::File => ("file", base.below(name).as_path().symlink_metadata().ok().map(|found| found.len())),
-        Kind::Dir => ("dir", None),
-        Kind::Link => ("link", None),
-        Kind::Other => ("other", None),
-    };
-    Listed { name: name.to_owned(), kind, bytes }
+/// Nothing for a file that vanished since it was listed, and for those at the end of a very long list.
+fn size(path: &GuestPath, calls: &Calls) -> Option<u64> {
+    calls.spend(SIZE_CALLS).is_continue().then(|| directory::size(path).ok()).flatten()
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "file",
+        Kind::Dir => "dir",
+        Kind::Link => "link",
+        Kind::Other => "other",
+    }
 }
 
 /// Deeper trees are what `glob` is for.
 pub(crate) const DEPTH_MAX: u32 = 5;
-/// A listing longer than this is no longer read by anybody, and would pass the output limit.
+/// A listing longer than this is no longer read by anybody. With the bound on names it stays below the output limit.
 const ENTRIES_MAX: usize = 2000;
+/// Names can be made long on purpose, to fill the answer with a few of them.
+const NAME_BYTES_MAX: usize = 64 * 1024;

@@ -9,11 +9,12 @@ use crate::roots;
 
 /// `doing` completes "cannot …", for example "read".
 pub(crate) fn failure(error: &Error, doing: &str, path: &GuestPath) -> Failure {
-    // The library reports a path outside of every root as not found, which would send the model looking elsewhere.
-    if error.kind() == ErrorKind::NotFound && !roots::hold(path) {
+    let (kind, code, reason) = meaning(error);
+    // Outside of every root a host may say "not found", which would send the model looking elsewhere, or refuse without
+    // saying what there is. It was asked all the same: a refusal of its own comes with the grant that would allow it.
+    if matches!(kind, FailureKind::NotFound | FailureKind::Denied) && !roots::hold(path) {
         return not_granted(path);
     }
-    let (kind, code, reason) = meaning(error);
     let reason = reason.map_or_else(|| error.to_string(), str::to_owned);
     Failure::new(kind, format!("cannot {doing} `{path}`: {reason}")).with_code(code)
 }

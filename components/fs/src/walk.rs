@@ -2,13 +2,13 @@
 //!
 //! A link to a directory is reported like a file and not entered: it may lead to a directory above it, without end.
 
-use std::fs::{DirEntry, FileType};
 use std::io::Error;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use chitin_sdk::Failure;
 
+use crate::directory::{self, Calls, Kind, LIST_CALLS};
 use crate::path::GuestPath;
 use crate::refusal;
 
@@ -17,14 +17,6 @@ pub(crate) struct Found<'a> {
     /// Below the directory where the walk began, with `/` between names.
     pub(crate) relative: &'a str,
     pub(crate) kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    File,
-    Dir,
-    Link,
-    Other,
 }
 
 /// Which names are visited.
@@ -41,8 +33,8 @@ pub(crate) enum Names {
 /// How a walk ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Walked {
-    pub(crate) entries: u32,
-    /// Directories that could not be read.
+    pub(crate) entries: usize,
+    /// Directories that could not be read, and entries whose name could not.
     pub(crate) unreadable: u32,
     /// Why the walk stopped before the end.
     pub(crate) stopped: Option<&'static str>,
@@ -56,33 +48,37 @@ pub(crate) struct Walked {
 pub(crate) fn walk(
     base: &GuestPath,
     names: Names,
+    calls: &Calls,
     mut visit: impl FnMut(&Found<'_>) -> ControlFlow<&'static str>,
 ) -> Result<Walked, Failure> {
-    let mut walked = Walked::default();
+    let mut walk = Walk { base, names, walked: Walked::default() };
     let deadline = Instant::now() + WALK_TIME_MAX;
-    let mut waiting = Vec::new();
     let top = Level { relative: String::new(), depth: 0 };
-    let entries = top.entries(base, names, &mut walked).map_err(|error| refusal::failure(&error, "list", base))?;
-    waiting.extend(entries.into_iter().rev());
+    let mut waiting = walk.entries(&top).map_err(|error| refusal::failure(&error, "list", base))?;
     while let Some(entry) = waiting.pop() {
-        if Instant::now() > deadline {
-            walked.stopped = Some("the tree takes too long to walk");
-            break;
-        }
         let found = Found { relative: &entry.relative, kind: entry.kind };
-        if let ControlFlow::Break(reason) = visit(&found) {
-            walked.stopped = Some(reason);
-            break;
+        let mut next = visit(&found);
+        if next.is_continue() && Instant::now() > deadline {
+            next = ControlFlow::Break("the tree takes too long to walk; give a narrower `path`");
         }
-        if entry.enters(names) {
-            let level = Level { depth: entry.depth, relative: entry.relative };
-            match level.entries(base, names, &mut walked) {
-                Ok(entries) => waiting.extend(entries.into_iter().rev()),
-                Err(_) => walked.unreadable += 1,
+        if next.is_continue() && entry.enters(names) {
+            next = calls.spend(LIST_CALLS);
+            if next.is_continue() {
+                waiting.extend(walk.entries_or_count(entry));
             }
         }
+        if let ControlFlow::Break(reason) = next {
+            walk.walked.stopped = Some(reason);
+            break;
+        }
     }
-    Ok(walked)
+    Ok(walk.walked)
+}
+
+struct Walk<'a> {
+    base: &'a GuestPath,
+    names: Names,
+    walked: Walked,
 }
 
 /// A directory on the way.
@@ -97,29 +93,34 @@ struct Entry {
     depth: u32,
 }
 
-impl Level {
-    /// What the directory holds, sorted, as far as the bound on entries allows.
-    fn entries(&self, base: &GuestPath, names: Names, walked: &mut Walked) -> Result<Vec<Entry>, Error> {
-        let path = if self.relative.is_empty() { base.clone() } else { base.below(&self.relative) };
-        let mut entries = Vec::new();
-        for entry in std::fs::read_dir(path.as_path())? {
-            if walked.entries == WALK_ENTRIES_MAX {
-                walked.stopped = Some("the tree has too many entries");
-                break;
-            }
-            walked.entries += 1;
-            // An entry whose name is not Unicode cannot be passed to the guest, nor asked for by it.
-            if let Some(entry) = entry.ok().and_then(|entry| self.entry(&entry, names)) {
-                entries.push(entry);
-            }
-        }
-        entries.sort_unstable_by(|one, other| one.relative.cmp(&other.relative));
-        Ok(entries)
+impl Walk<'_> {
+    fn entries_or_count(&mut self, directory: Entry) -> Vec<Entry> {
+        let level = Level { relative: directory.relative, depth: directory.depth };
+        self.entries(&level).unwrap_or_else(|_| {
+            self.walked.unreadable += 1;
+            Vec::new()
+        })
     }
 
-    fn entry(&self, entry: &DirEntry, names: Names) -> Option<Entry> {
-        let name = entry.file_name().into_string().ok()?;
-        let kind = Kind::of(entry.file_type().ok()?);
+    /// What the directory holds, the first by name at the end, as far as the bound on entries allows.
+    fn entries(&mut self, level: &Level) -> Result<Vec<Entry>, Error> {
+        let path = if level.relative.is_empty() { self.base.clone() } else { self.base.below(&level.relative) };
+        let listing = directory::list(&path, WALK_ENTRIES_MAX - self.walked.entries)?;
+        self.walked.entries += listing.entries.len();
+        self.walked.unreadable += listing.unnamed;
+        if listing.is_cut {
+            self.walked.stopped = Some("the tree has too many entries; give a narrower `path`");
+        }
+        let mut entries: Vec<Entry> =
+            listing.entries.into_iter().filter_map(|entry| level.entry(entry, self.names)).collect();
+        entries.sort_unstable_by(|one, other| other.relative.cmp(&one.relative));
+        Ok(entries)
+    }
+}
+
+impl Level {
+    fn entry(&self, entry: directory::Entry, names: Names) -> Option<Entry> {
+        let directory::Entry { name, kind } = entry;
         if names == Names::Visible && (name.starts_with('.') || is_skipped(&name, kind)) {
             return None;
         }
@@ -139,28 +140,14 @@ impl Entry {
     }
 }
 
-impl Kind {
-    pub(crate) fn of(found: FileType) -> Self {
-        if found.is_symlink() {
-            Self::Link
-        } else if found.is_dir() {
-            Self::Dir
-        } else if found.is_file() {
-            Self::File
-        } else {
-            Self::Other
-        }
-    }
-}
-
 fn is_skipped(name: &str, kind: Kind) -> bool {
     kind == Kind::Dir && SKIPPED_DIRECTORIES.contains(&name)
 }
 
 /// What programs write for themselves: large, and never what a question about somebody's files is about.
 pub(crate) const SKIPPED_DIRECTORIES: [&str; 3] = [".git", "node_modules", "__pycache__"];
-/// Each entry is a call to the host; a home directory granted by mistake has millions.
-const WALK_ENTRIES_MAX: u32 = 20_000;
+/// A home directory granted by mistake has millions of entries, and each takes memory and time.
+const WALK_ENTRIES_MAX: usize = 20_000;
 /// No tree made by hand is deeper; one made to trap a walker is.
 const WALK_DEPTH_MAX: u32 = 64;
 /// Well below the time that a call gets by default, so that a slow tree gives a part of the answer and not none.

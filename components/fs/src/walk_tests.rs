@@ -33,7 +33,7 @@ impl Drop for Tree {
 
 fn names(tree: &Tree, names: Names) -> Vec<String> {
     let mut seen = Vec::new();
-    let walked = walk(&tree.base(), names, |found| {
+    let walked = walk(&tree.base(), names, &Calls::of_one_call(), |found| {
         seen.push(found.relative.to_owned());
         ControlFlow::Continue(())
     });
@@ -53,8 +53,22 @@ fn names_come_sorted_and_hidden_ones_only_when_asked_for() {
 #[test]
 fn a_visitor_can_stop_the_walk() {
     let tree = Tree::new("stop", &["a", "b"]);
-    let walked = walk(&tree.base(), Names::Every, |_| ControlFlow::Break("enough")).expect("the tree is readable");
+    let walked = walk(&tree.base(), Names::Every, &Calls::of_one_call(), |_| ControlFlow::Break("enough"))
+        .expect("the tree is readable");
     assert_eq!(walked, Walked { entries: 2, unreadable: 0, stopped: Some("enough") });
+}
+
+#[test]
+fn a_walk_ends_before_the_host_ends_it() {
+    let tree = Tree::new("calls", &["a/x", "b/y"]);
+    let calls = Calls::of_one_call();
+    while calls.spend(LIST_CALLS + 1).is_continue() {}
+    let mut seen = 0;
+    let walked = walk(&tree.base(), Names::Every, &calls, |_| {
+        seen += 1;
+        ControlFlow::Continue(())
+    });
+    assert_eq!((seen, walked.expect("the tree is readable").stopped.is_some()), (1, true));
 }
 
 #[cfg(unix)]

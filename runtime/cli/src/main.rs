@@ -1,1 +1,67 @@
-fn main(){}
+//! The binary `chitin`: arguments go in, one command runs, one exit code comes out.
+//!
+//! Never: an `if` about policy. It constructs, asks and prints.
+
+mod approve;
+mod args;
+mod command;
+mod config;
+mod error;
+mod home;
+mod output;
+mod sink;
+mod source;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{args::Cli, output::Output};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(&cli.global);
+    start_logging(&cli.global);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(async {
+            tokio::select! {
+                done = command::run(&cli, &output) => done,
+                _ = interrupted(&cli.command) => Err(error::CliError::interrupted()),
+            }
+        }),
+        Err(e) => Err(error::CliError::failed(format!("failed to start the async runtime: {e}"))),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output.error(&error);
+            ExitCode::from(error.exit.code())
+        }
+    }
+}
+
+/// Ctrl-C ends a command; a chat handles it itself, where it ends the turn and not the dialogue.
+async fn interrupted(command: &args::Command) -> std::io::Result<()> {
+    if matches!(command, args::Command::Chat(_)) {
+        std::future::pending().await
+    } else {
+        tokio::signal::ctrl_c().await
+    }
+}
+
+fn start_logging(global: &args::Global) {
+    let level = match (global.quiet, global.verbose) {
+        (true, _) => "error",
+        (false, 0) => "warn",
+        (false, 1) => "info",
+        (false, _) => "debug",
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_env("CHITIN_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().with_target(false).init();
+}
+
+/// One for the guest, one for everything else; starting more costs time at each command.
+const WORKERS: usize = 2;

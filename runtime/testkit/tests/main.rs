@@ -1,4 +1,18 @@
 //! The tests that need more than one crate: one binary, one module for each question.
 
+#[path = "suites/cli.rs"]
+mod cli;
+#[path = "suites/demo.rs"]
+mod demo;
+#[path = "suites/flips.rs"]
+mod flips;
 #[path = "suites/host.rs"]
 mod host;
+#[path = "suites/kills.rs"]
+mod kills;
+#[path = "suites/tidy.rs"]
+mod tidy;
+#[path = "suites/tour.rs"]
+mod tour;
+#[path = "suites/wit.rs"]
+mod wit;

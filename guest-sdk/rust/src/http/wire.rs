@@ -49,7 +49,7 @@ fn header_fields(request: &HttpRequest) -> Result<Fields, HttpError> {
         })?;
     }
     if let Some(body) = &request.body {
-        // Ignored when the caller gave one that the host refuses to see twice: the bytes are counted there anyway.
+        // A length that the caller gave stays, since two would be refused; the host counts the bytes in any case.
         let length = body.len().to_string().into_bytes();
         if !fields.has("content-length") {
             fields

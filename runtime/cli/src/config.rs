@@ -1,0 +1,193 @@
+//! What did the user configure? `config.toml` goes in; checked settings come out. A broken file is refused whole.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use chitin_policy::{PolicyError, RootPlace, check_root};
+use serde::Deserialize;
+
+use crate::{
+    error::{CliError, Exit},
+    home,
+};
+
+/// The file as written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    schema: u32,
+    /// Names and directories; `workspace` alone means the one inside the home.
+    #[serde(default)]
+    roots: BTreeMap<String, PathBuf>,
+    provider: Option<ProviderWritten>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProviderWritten {
+    kind: Kind,
+    base_url: Option<String>,
+    model: Option<String>,
+    api_key: Option<ApiKey>,
+    #[serde(default = "yes")]
+    stream: bool,
+}
+
+/// Which codec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    OpenaiChat,
+    Offline,
+}
+
+/// Where the key is; never the key itself.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ApiKey {
+    env: String,
+}
+
+/// The settings as used.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) roots: BTreeMap<String, PathBuf>,
+    pub(crate) provider: ProviderChoice,
+}
+
+/// Which model answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ProviderChoice {
+    /// The built-in intent matcher.
+    Offline,
+    /// A server that speaks the chat completions of OpenAI.
+    OpenaiChat {
+        base_url: String,
+        model: String,
+        api_key: Option<chitin_types::Secret>,
+        stream: bool,
+    },
+}
+
+const FILE: &str = "config.toml";
+const OPENAI: &str = "https://api.openai.com/v1";
+/// Used when the environment holds a key and names no model.
+const MODEL: &str = "gpt-4.1-mini";
+
+/// The text of a new configuration.
+pub(crate) const FRESH: &str = "\
+schema = 1
+
+# Directories that grants may mount, by name. A relative path lies below this home.
+[roots]
+default = \"workspace\"
+
+# Which model answers. Without this table: the key in OPENAI_API_KEY, else the built-in offline provider.
+# [provider]
+# kind = \"openai-chat\"                    # or \"offline\"
+# base_url = \"http://127.0.0.1:11434/v1\"
+# model = \"llama3.2\"
+# api_key = { env = \"OPENAI_API_KEY\" }
+";
+
+impl Config {
+    /// Reads the configuration of a home. A home without the file has the defaults.
+    pub(crate) fn load(root: &Path) -> Result<Self, CliError> {
+        let path = root.join(FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => FRESH.to_owned(),
+            Err(e) => return Err(CliError::failed(format!("read {}: {e}", path.display()))),
+        };
+        Self::parse(root, &path.display().to_string(), &text)
+    }
+
+    fn parse(root: &Path, file: &str, text: &str) -> Result<Self, CliError> {
+        let written: Written = toml::from_str(text).map_err(|e| PolicyError::from_toml(file, text, &e))?;
+        if written.schema != 1 {
+            return Err(PolicyError::near(file, text, "schema", format!("schema {} is not known", written.schema)).into());
+        }
+        let mut roots = BTreeMap::new();
+        for (name, given) in written.roots {
+            let wrong = |why: String| CliError::from(PolicyError::near(file, text, &name, why));
+            let joined = root.join(&given);
+            let path = joined.canonicalize().map_err(|e| wrong(format!("root {name:?} at {}: {e}", joined.display())))?;
+            let user = home::of_user();
+            let state = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+            check_root(&RootPlace { path: &path, home: user.as_deref(), state: &state }).map_err(|e| wrong(e.to_string()))?;
+            roots.insert(name, path);
+        }
+        let provider = match written.provider {
+            None => from_environment(),
+            Some(provider) => provider.chosen(file, text)?,
+        };
+        Ok(Self { roots, provider })
+    }
+}
+
+impl ProviderWritten {
+    fn chosen(self, file: &str, text: &str) -> Result<ProviderChoice, CliError> {
+        let missing = |what: &str| PolicyError::near(file, text, "[provider]", format!("[provider] needs {what}"));
+        match self.kind {
+            Kind::Offline => Ok(ProviderChoice::Offline),
+            Kind::OpenaiChat => {
+                let api_key = match &self.api_key {
+                    None => None,
+                    Some(ApiKey { env }) => Some(std::env::var(env).map(chitin_types::Secret::new).map_err(|_| {
+                        let line = PolicyError::near(file, text, env, format!("the environment variable {env} is not set"));
+                        CliError::new(Exit::Config, line.to_string()).help(format!("export {env}=…"))
+                    })?),
+                };
+                Ok(ProviderChoice::OpenaiChat {
+                    base_url: self.base_url.ok_or_else(|| missing("base_url"))?,
+                    model: self.model.ok_or_else(|| missing("model"))?,
+                    api_key,
+                    stream: self.stream,
+                })
+            }
+        }
+    }
+}
+
+fn from_environment() -> ProviderChoice {
+    let filled = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    match filled("OPENAI_API_KEY") {
+        None => ProviderChoice::Offline,
+        Some(key) => ProviderChoice::OpenaiChat {
+            base_url: filled("OPENAI_BASE_URL").unwrap_or_else(|| OPENAI.to_owned()),
+            model: filled("OPENAI_MODEL").unwrap_or_else(|| MODEL.to_owned()),
+            api_key: Some(chitin_types::Secret::new(key)),
+            stream: true,
+        },
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        let dir = std::env::temp_dir();
+        let error = Config::parse(&dir, "config.toml", text).expect_err(text);
+        assert_eq!(error.exit, Exit::Config, "{text}");
+        error.message
+    }
+
+    #[test]
+    fn a_broken_line_refuses_the_file_with_its_place() {
+        assert!(refused("schema = 2\n").starts_with("config.toml:1:1:"));
+        assert!(refused("schema = 1\nrootz = {}\n").starts_with("config.toml:2:1:"));
+        assert!(refused("schema = 1\n[roots]\nx = \"/etc\"\n").contains("/etc"));
+        assert!(refused("schema = 1\n[roots]\nx = \"/no/such/dir\"\n").starts_with("config.toml:3:1:"));
+        assert!(refused("schema = 1\n[provider]\nkind = \"openai-chat\"\n").contains("base_url"));
+        assert!(refused("schema = 1\n[provider]\nkind = \"gemini\"\n").starts_with("config.toml:3:8:"));
+        let twin = Config::parse(&std::env::temp_dir(), "config.toml", "schema = 1\n[provider]\nkind = \"offline\"\n");
+        assert_eq!(twin.expect("the twin is read").provider, ProviderChoice::Offline);
+    }
+}
