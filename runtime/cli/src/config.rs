@@ -63,12 +63,7 @@ pub(crate) enum ProviderChoice {
     /// The built-in intent matcher.
     Offline,
     /// A server that speaks the chat completions of OpenAI.
-    OpenaiChat {
-        base_url: String,
-        model: String,
-        api_key: Option<chitin_types::Secret>,
-        stream: bool,
-    },
+    OpenaiChat { base_url: String, model: String, api_key: Option<chitin_types::Secret>, stream: bool },
 }
 
 const FILE: &str = "config.toml";
@@ -107,16 +102,20 @@ impl Config {
     fn parse(root: &Path, file: &str, text: &str) -> Result<Self, CliError> {
         let written: Written = toml::from_str(text).map_err(|e| PolicyError::from_toml(file, text, &e))?;
         if written.schema != 1 {
-            return Err(PolicyError::near(file, text, "schema", format!("schema {} is not known", written.schema)).into());
+            return Err(
+                PolicyError::near(file, text, "schema", format!("schema {} is not known", written.schema)).into()
+            );
         }
         let mut roots = BTreeMap::new();
         for (name, given) in written.roots {
             let wrong = |why: String| CliError::from(PolicyError::near(file, text, &name, why));
             let joined = root.join(&given);
-            let path = joined.canonicalize().map_err(|e| wrong(format!("root {name:?} at {}: {e}", joined.display())))?;
+            let path =
+                joined.canonicalize().map_err(|e| wrong(format!("root {name:?} at {}: {e}", joined.display())))?;
             let user = home::of_user();
             let state = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-            check_root(&RootPlace { path: &path, home: user.as_deref(), state: &state }).map_err(|e| wrong(e.to_string()))?;
+            check_root(&RootPlace { path: &path, home: user.as_deref(), state: &state })
+                .map_err(|e| wrong(e.to_string()))?;
             roots.insert(name, path);
         }
         let provider = match written.provider {
@@ -125,6 +124,33 @@ impl Config {
         };
         Ok(Self { roots, provider })
     }
+}
+
+/// Adds a named root to the file, keeping the user's comments. The whole result is checked before it is written.
+pub(crate) fn add_root(root: &Path, name: &str, path: &Path) -> Result<(), CliError> {
+    let file = root.join(FILE);
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|_| FRESH.to_owned());
+    let mut document: toml_edit::DocumentMut =
+        text.parse().map_err(|e| CliError::new(Exit::Config, format!("{}: {e}", file.display())))?;
+    let shown = path.to_str().ok_or_else(|| CliError::usage("the path is not UTF-8"))?;
+    document["roots"][name] = toml_edit::value(shown);
+    let text = document.to_string();
+    Config::parse(root, &file.display().to_string(), &text)?;
+    write(&file, &text)
+}
+
+/// Replaces the file whole, readable by its owner only.
+pub(crate) fn write(file: &Path, text: &str) -> Result<(), CliError> {
+    use std::{io::Write, os::unix::fs::OpenOptionsExt};
+    let temporary = file.with_extension("toml.new");
+    let write = || -> std::io::Result<()> {
+        let mut out =
+            std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&temporary)?;
+        out.write_all(text.as_bytes())?;
+        out.sync_all()?;
+        std::fs::rename(&temporary, file)
+    };
+    write().map_err(|e| CliError::failed(format!("write {}: {e}", file.display())))
 }
 
 impl ProviderWritten {
@@ -136,7 +162,8 @@ impl ProviderWritten {
                 let api_key = match &self.api_key {
                     None => None,
                     Some(ApiKey { env }) => Some(std::env::var(env).map(chitin_types::Secret::new).map_err(|_| {
-                        let line = PolicyError::near(file, text, env, format!("the environment variable {env} is not set"));
+                        let line =
+                            PolicyError::near(file, text, env, format!("the environment variable {env} is not set"));
                         CliError::new(Exit::Config, line.to_string()).help(format!("export {env}=…"))
                     })?),
                 };

@@ -117,7 +117,8 @@ impl From<RecordsError> for CliError {
 
 impl From<AuditFault> for CliError {
     fn from(fault: AuditFault) -> Self {
-        Self::new(Exit::Integrity, fault.to_string()).help("compare with a backup; the record was changed outside of chitin")
+        Self::new(Exit::Integrity, fault.to_string())
+            .help("compare with a backup; the record was changed outside of chitin")
     }
 }
 

@@ -44,11 +44,7 @@ fn main() -> ExitCode {
 
 /// Ctrl-C ends a command; a chat handles it itself, where it ends the turn and not the dialogue.
 async fn interrupted(command: &args::Command) -> std::io::Result<()> {
-    if matches!(command, args::Command::Chat(_)) {
-        std::future::pending().await
-    } else {
-        tokio::signal::ctrl_c().await
-    }
+    if matches!(command, args::Command::Chat(_)) { std::future::pending().await } else { tokio::signal::ctrl_c().await }
 }
 
 fn start_logging(global: &args::Global) {
@@ -60,7 +56,12 @@ fn start_logging(global: &args::Global) {
     };
     let filter = tracing_subscriber::EnvFilter::try_from_env("CHITIN_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().with_target(false).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .init();
 }
 
 /// One for the guest, one for everything else; starting more costs time at each command.

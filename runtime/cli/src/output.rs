@@ -69,7 +69,8 @@ impl Output {
         let mut stderr = anstream::stderr();
         if self.json {
             let code = error.exit.code();
-            let body = json!({ "schema": "chitin/error/v1", "code": code, "message": error.message, "help": error.help });
+            let body =
+                json!({ "schema": "chitin/error/v1", "code": code, "message": error.message, "help": error.help });
             line(&mut stderr, &body.to_string());
             return;
         }

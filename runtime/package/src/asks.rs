@@ -49,9 +49,7 @@ pub fn check_reasons(asks: &Capabilities) -> Result<(), Flaw> {
         match reason {
             Some(text) if is_shown_text(text, REASON_CHARS_MAX) => {}
             Some(_) => {
-                let message = format!(
-                    "the reason for {what} is empty, longer than {REASON_CHARS_MAX} characters or has control characters"
-                );
+                let message = format!("the reason for {what} is empty, too long, or has control characters");
                 return Err(flaw(&what, message));
             }
             None => return Err(flaw(&what, format!("{what} is asked for without a reason"))),

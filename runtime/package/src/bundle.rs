@@ -1,8 +1,8 @@
 //! How does a signature travel? A Sigstore bundle v0.3 with a DSSE envelope: bytes in, a payload and one signature out.
 //!
 //! The shape is the one that cosign 3 writes and `@sigstore/verify` reads for a signature by a plain key. Of everything
-//! that the format allows, this reads one form: one signature, by the key that the hint names, no certificate, no log entry.
-//! A field that would have to be checked and is not must not be there.
+//! that the format allows, this reads one form: one signature, by the key that the hint names, no certificate, no log
+//! entry. A field that would have to be checked and is not must not be there.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};

@@ -105,7 +105,8 @@ impl SigningKey {
         ed25519_dalek::SigningKey::from_pkcs8_pem(&one_block(text)).map(Self).map_err(|_| wrong)
     }
 
-    /// The `PRIVATE KEY` block, in version 1 of the format: the form that `openssl genpkey` writes and every tool reads.
+    /// The `PRIVATE KEY` block, in version 1 of the format: the form that `openssl genpkey` writes and every tool
+    /// reads.
     ///
     /// # Panics
     /// Never: 32 bytes always have a PEM form.

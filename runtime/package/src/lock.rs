@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The file is TOML, but it is not read as TOML: one wrong byte would then cost every tool. Reading goes from block to
-//! block. Where a seal does not fit, it goes on at the next `[[tool]]`, which a block of ours has only at its beginning,
-//! and the bytes between are kept as damaged. Only text under a good seal is parsed.
+//! block. Where a seal does not fit, it goes on at the next `[[tool]]`, which a block of ours has only at its
+//! beginning, and the bytes between are kept as damaged. Only text under a good seal is parsed.
 
 use std::collections::BTreeMap;
 
@@ -145,8 +145,8 @@ impl LockFile {
         self.entries.sort_by(|a, b| a.name.cmp(&b.name));
     }
 
-    /// Takes out everything under this name and tells whether there was something. When no entry has the name, a damaged
-    /// block without a readable name goes too: it is the only place where the tool can be.
+    /// Takes out everything under this name and tells whether there was something. When no entry has the name, a
+    /// damaged block without a readable name goes too: it is the only place where the tool can be.
     pub fn take(&mut self, name: &ToolName) -> bool {
         let known = self.find(name).is_some();
         let before = self.entries.len() + self.damaged.len();

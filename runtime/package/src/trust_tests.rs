@@ -10,8 +10,9 @@ fn public(seed: u8) -> PublicKey {
 fn good() -> String {
     let key = public(1);
     format!(
-        "schema = 1\nname = \"acme\"\nfingerprint = \"{}\"\npublic_key = \"\"\"\n{}\"\"\"\nnames = [\"acme/*\", \"misc/tool\"]\n\
-         not_before_ms = 1000\nnot_after_ms = 2000\n\n[[ceiling.fs]]\nat = \"*\"\nmode = \"ro\"\n",
+        "schema = 1\nname = \"acme\"\nfingerprint = \"{}\"\npublic_key = \"\"\"\n{}\"\"\"\n\
+         names = [\"acme/*\", \"misc/tool\"]\nnot_before_ms = 1000\nnot_after_ms = 2000\n\n\
+         [[ceiling.fs]]\nat = \"*\"\nmode = \"ro\"\n",
         key.fingerprint(),
         key.to_pem()
     )
@@ -36,7 +37,7 @@ fn each_bad_line_refuses_the_file_with_its_place() {
         ("name = \"acme\"", "name = \"../acme\"", "t.toml:2:1", "key name"),
         (fingerprint.as_str(), other.as_str(), "t.toml:3:1", "not that of the public key"),
         ("BEGIN PUBLIC KEY", "BEGIN PRIVATE KEY", "t.toml:4:1", "Ed25519 public key"),
-        ("\"acme/*\"", "\"*\"", "t.toml:9:10", "name pattern"),
+        ("\"acme/*\"", "\"*\"", "t.toml:9:9", "name pattern"),
         ("[\"acme/*\", \"misc/tool\"]", "[]", "t.toml:9:1", "empty"),
         ("not_after_ms = 2000", "not_after_ms = 999", "t.toml:10:1", "lies after"),
         ("not_after_ms = 2000", "revoked = true", "t.toml:11:1", "unknown field"),

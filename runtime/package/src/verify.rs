@@ -1,18 +1,18 @@
 //! May these bytes be trusted? A component, its bundle, the trusted keys and the time go in; a [`Verified`] comes out.
 //!
 //! ```text
-//!   size ─ component ─ bundle ─ payload type ─ key known ─ key in time ─ signature ─ statement ─ digest ─ name ─ publisher
+//!   component ─ bundle ─ payload type ─ key ─ time ─ signature ─ statement ─ digest ─ name ─ publisher ─→ Verified
 //! ```
 //!
-//! Each step is one function, and the first that fails ends it. Nothing of the statement is looked at before the signature
-//! over it holds, and a step that fails yields no part of a verdict.
+//! Each step is one function, and the first that fails ends it. Nothing of the statement is looked at before the
+//! signature over it holds, and a step that fails yields no part of a verdict.
 
 use chitin_types::Digest;
 
 use crate::{Bundle, KeyRing, Statement, TrustedKey, VerifyError, bundle::PAYLOAD_TYPE};
 
-/// Bytes of a component. The largest toolchain in use (StarlingMonkey) makes 12 MB; without a limit, a registry could fill
-/// the memory of whoever asks it.
+/// Bytes of a component. The largest toolchain in use (StarlingMonkey) makes 12 MB; without a limit, a registry could
+/// fill the memory of whoever asks it.
 pub const COMPONENT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A component whose signature, digest, name and key were checked. Made only by [`verify`].

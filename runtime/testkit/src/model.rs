@@ -52,7 +52,8 @@ fn streamed(said: &Say) -> Vec<Vec<u8>> {
             "stop"
         }
         Say::Call(name, arguments) => {
-            let begin = json!({"index": 0, "id": "call_a", "type": "function", "function": {"name": name, "arguments": ""}});
+            let begin =
+                json!({"index": 0, "id": "call_a", "type": "function", "function": {"name": name, "arguments": ""}});
             deltas.push(json!({"tool_calls": [begin]}));
             let more = |piece| json!({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]});
             deltas.extend(pieces(&arguments.to_string()).into_iter().map(more));

@@ -19,10 +19,13 @@ pub type Tell<'a> = &'a (dyn Fn(&str) + Sync);
 /// The first claim that did not hold.
 pub async fn whole(nonce: &str, tell: Tell<'_>) -> Result<()> {
     let page = format!("<html><head><title>Page</title></head><body><p>served {nonce}-page</p></body></html>");
-    let server = Server::start(move |seen| {
-        if seen.target == "/page" { Reply::ok("text/html", page.clone()) } else { Reply::not_found() }
-    })
-    .await;
+    let server =
+        Server::start(
+            move |seen| {
+                if seen.target == "/page" { Reply::ok("text/html", page.clone()) } else { Reply::not_found() }
+            },
+        )
+        .await;
     let chitin = Chitin::new();
     onboard(&chitin, tell).await?;
     let first = Walk { chitin: &chitin, server: &server, nonce, file: "offline.txt", tell };
@@ -141,9 +144,10 @@ impl Walk<'_> {
 
     async fn allowed_by_offer(&self, refused: &Ran, prompt: &str, wanted: &str) -> Result<()> {
         let offers = refused.offered();
-        let line = offers.iter().find(|l| l.starts_with("chitin tool grant")).with_context(|| {
-            format!("the refusal offers no line that would allow it: {refused:?}")
-        })?;
+        let line = offers
+            .iter()
+            .find(|l| l.starts_with("chitin tool grant"))
+            .with_context(|| format!("the refusal offers no line that would allow it: {refused:?}"))?;
         (self.tell)(&format!("$ {line}"));
         let ran = self.chitin.run_line(line).await;
         ensure!(ran.code == 0, "{line}: {ran:?}");

@@ -155,7 +155,10 @@ fn files_are_short_and_say_what_they_answer() {
         let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).count();
         assert!(in_tests || lines <= FILE_LINES_MAX, "{} has {lines} lines", path.display());
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        assert!(!["util", "utils", "helper", "helpers", "common", "misc", "core", "manager"].contains(&&*name), "{name}");
+        assert!(
+            !["util", "utils", "helper", "helpers", "common", "misc", "core", "manager"].contains(&&*name),
+            "{name}"
+        );
     }
 }
 

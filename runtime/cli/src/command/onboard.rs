@@ -1,0 +1,85 @@
+//! What makes a new home? Directories, keys, a workspace, the first-party tools with their grants.
+
+use std::path::{Path, PathBuf};
+
+use chitin_registry::{GrantChoice, load_ring, preview_trust, trust};
+use serde_json::json;
+
+use super::{install::grant_from, key::confirm};
+use crate::{
+    args::Onboard,
+    config::{self, FRESH},
+    error::{CliError, Exit},
+    output::Output,
+    wire::Wire,
+};
+
+pub(crate) async fn run(wire: &Wire, args: &Onboard, output: &Output) -> Result<(), CliError> {
+    let root = wire.root();
+    output.note(&format!("home: {}", root.display()));
+    std::fs::create_dir_all(root.join("workspace"))
+        .map_err(|e| CliError::failed(format!("make the workspace: {e}")))?;
+    let file = root.join("config.toml");
+    if !file.exists() {
+        config::write(&file, FRESH)?;
+    }
+    let shelf = shelf(args)?;
+    let defaults = wire.home.policies().join("default.toml");
+    if !defaults.exists()
+        && let Ok(text) = std::fs::read_to_string(shelf.join("default.toml"))
+    {
+        config::write(&defaults, &text)?;
+    }
+    trust_publisher(wire, &shelf, output).await?;
+    let installed = install_all(wire, &shelf, output).await?;
+    output.result("home", json!({ "home": root, "tools": installed }), "ready");
+    output.note("help: chitin run -p \"write hello to notes.txt, then read notes.txt\"");
+    Ok(())
+}
+
+fn shelf(args: &Onboard) -> Result<PathBuf, CliError> {
+    let found = match &args.components {
+        Some(dir) => dir.clone(),
+        None => std::env::current_exe()?.parent().unwrap_or(Path::new(".")).join("components"),
+    };
+    if found.is_dir() {
+        return Ok(found);
+    }
+    let message = format!("there are no first-party tools at {}", found.display());
+    Err(CliError::new(Exit::NotFound, message).help("pass --components DIR, or build them with `cargo xtask setup`"))
+}
+
+async fn trust_publisher(wire: &Wire, shelf: &Path, output: &Output) -> Result<(), CliError> {
+    let key = preview_trust(&shelf.join("publisher.toml"))?;
+    if load_ring(&wire.home)?.find(key.fingerprint()).is_some() {
+        return Ok(());
+    }
+    output.note("the first-party tools are signed by this key:");
+    confirm(wire, &key, output)?;
+    Ok(trust(&wire.home, &key, wire.records()?.as_ref()).await?)
+}
+
+async fn install_all(wire: &Wire, shelf: &Path, output: &Output) -> Result<Vec<String>, CliError> {
+    let records = wire.records()?;
+    let installer = wire.installer(&records)?;
+    let mut components: Vec<PathBuf> = std::fs::read_dir(shelf)?
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "wasm"))
+        .collect();
+    components.sort();
+    let mut names = Vec::new();
+    for path in components {
+        let review = installer.review(&path).await?;
+        let name = review.name().to_string();
+        // A grant that the user changed since is left as it is.
+        let fresh = chitin_registry::load_grant(&wire.home, review.name())?.is_none();
+        let template = shelf.join(format!("{}.toml", name.replace('/', "-")));
+        let choice = if fresh { GrantChoice::Give(grant_from(&template, &review)?) } else { GrantChoice::Leave };
+        let functions: Vec<&str> = review.functions().iter().map(|f| f.name.as_str()).collect();
+        let line = format!("installed {name} {}: {}", review.version(), functions.join(", "));
+        installer.commit(review, choice).await?;
+        output.note(&line);
+        names.push(name);
+    }
+    Ok(names)
+}

@@ -1,0 +1,10 @@
+//! Does everything about tools that lies on disk keep its promises? Real files, real signatures, and a scripted
+//! compiler.
+
+mod suites {
+    mod granting;
+    mod installing;
+    mod kit;
+    mod resolving;
+    mod trusting;
+}
