@@ -13,7 +13,7 @@ mod sink;
 mod source;
 mod wire;
 
-use std::process::ExitCode;
+use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
 
@@ -59,6 +59,7 @@ fn start_logging(global: &args::Global) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .with_target(false)
         .init();

@@ -59,7 +59,8 @@ impl EventSink for Printer {
                 faint(format!("→ {name} {}", short(&arguments)));
             }
             Event::ToolResult { outcome, text, help, .. } => {
-                faint(format!("← {outcome}: {}", short(&text)));
+                let mark = if outcome == "done" { "←" } else { "✗" };
+                faint(format!("{mark} {}", short(&text)));
                 if let Some(help) = help {
                     faint(format!("  help: {help}"));
                 }

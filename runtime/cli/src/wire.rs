@@ -104,7 +104,7 @@ impl Wire {
 }
 
 /// The model that the configuration names.
-pub(crate) fn provider(choice: ProviderChoice) -> Result<Arc<dyn Provider>, CliError> {
+fn provider(choice: ProviderChoice) -> Result<Arc<dyn Provider>, CliError> {
     match choice {
         ProviderChoice::Offline => Ok(Arc::new(Offline)),
         ProviderChoice::OpenaiChat { base_url, model, api_key, .. } => {

@@ -21,7 +21,7 @@ use async_trait::async_trait;
 use chitin_egress::Egress;
 use chitin_policy::{Authorized, Grants};
 use chitin_ports::{Audit, ComponentSource, Invocation, Invoke};
-use chitin_types::{CallId, Part, ToolName, ToolOutcome};
+use chitin_types::{CallId, Denial, Part, ToolName, ToolOutcome};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
@@ -125,6 +125,7 @@ impl Host {
         let call = Arc::new(CallContext::new(start));
         let store = match self.store(&call) {
             Ok(store) => store,
+            Err(HostError::Root { name, why }) => return no_root(&name, &why),
             Err(error) => return host_broke(&error),
         };
         let context = Arc::clone(&call);
@@ -247,6 +248,15 @@ fn finished(call: &CallContext, parts: Vec<crate::wit::wire::Part>) -> ToolOutco
         all.push(part);
     }
     ToolOutcome::Done(all)
+}
+
+/// A grant that mounts a root which the configuration does not name is a matter of policy, not a fault of the tool.
+fn no_root(name: &str, why: &str) -> ToolOutcome {
+    ToolOutcome::Denied(Denial {
+        rule: "config:roots".to_owned(),
+        reason: format!("root {name:?} cannot be used: {why}"),
+        help: Some(format!("add {name} = \"/a/directory\" under [roots] in config.toml")),
+    })
 }
 
 fn host_broke(error: &HostError) -> ToolOutcome {

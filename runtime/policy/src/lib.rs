@@ -42,4 +42,4 @@ pub use effective::{Decision, Grants, HttpTarget, Mount};
 pub use error::PolicyError;
 pub use explain::{Answer, Query, can, explain};
 pub use grant::{Accept, Ask, CallRule, Defaults, FsGrant, Grant, HttpGrant, Pin};
-pub use roots::{RootError, RootPlace, check_root};
+pub use roots::{RootError, RootPlace, check_root, could_be_root};

@@ -35,6 +35,13 @@ pub struct RootError {
     pub why: String,
 }
 
+/// Whether a path could be a root at all, by its words alone: no line should be offered that would then be refused.
+pub fn could_be_root(path: &str) -> bool {
+    // No home and no state lie at the top, so only the fixed lists count.
+    let nowhere = Path::new("/nowhere/state");
+    check_root(&RootPlace { path: Path::new(path), home: None, state: nowhere }).is_ok()
+}
+
 /// Checks one root.
 ///
 /// # Errors

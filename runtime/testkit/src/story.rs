@@ -36,11 +36,10 @@ pub async fn whole(nonce: &str, tell: Tell<'_>) -> Result<()> {
     tell("\n== a scripted model behind the streaming wire of OpenAI ==");
     let url = format!("{}/page", server.origin());
     let model = model::start(move |messages| script(messages, &url)).await;
-    let config = format!(
-        "schema = 1\n[roots]\ndefault = \"workspace\"\n[provider]\nkind = \"openai-chat\"\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\n",
-        model.origin()
-    );
-    std::fs::write(chitin.home().join("config.toml"), config)?;
+    let file = chitin.home().join("config.toml");
+    let provider =
+        format!("\n[provider]\nkind = \"openai-chat\"\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\n", model.origin());
+    std::fs::write(&file, std::fs::read_to_string(&file)? + &provider)?;
     Walk { file: "scripted.txt", ..first }.granted().await?;
     let asked = model.seen();
     ensure!(asked.len() == 3, "the model was asked {} times, not 3", asked.len());

@@ -13,7 +13,7 @@ use crate::{
     error::{CliError, Exit},
     output::Output,
     sink::Printer,
-    wire::{self, Wire},
+    wire::Wire,
 };
 
 /// Longest message in bytes read from standard input, from SPEC row 1.
@@ -52,9 +52,6 @@ impl<'a> Talk<'a> {
             ProviderChoice::OpenaiChat { stream: false, .. } => Delivery::Whole,
             ProviderChoice::OpenaiChat { .. } | ProviderChoice::Offline => Delivery::Streamed,
         };
-        if let Some(notice) = wire::provider(choice)?.notice() {
-            output.note(&notice);
-        }
         let key = SessionKey {
             channel: "terminal".to_owned(),
             reply_target: session.to_owned(),

@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use chitin_policy::Decision;
+use chitin_policy::{Decision, could_be_root};
 use chitin_types::{Denial, FsMode};
 use wasmtime::component::{HasData, Resource};
 use wasmtime_wasi::{
@@ -91,7 +91,8 @@ impl FilesView<'_> {
             Decision::Deny(denial) => {
                 let wanted = directory.map_or_else(|| parent(&full).to_owned(), |_| full.clone());
                 let wanted = if wanted == "/" { full } else { wanted };
-                let help = denial.help.is_some().then(|| self.call.grants.fs_help(&wanted, mode));
+                let offered = denial.help.is_some() && could_be_root(&wanted);
+                let help = offered.then(|| self.call.grants.fs_help(&wanted, mode));
                 self.call.deny(Denial { help, ..denial });
                 Err(ErrorCode::NotPermitted.into())
             }

@@ -66,8 +66,8 @@ fn fresh_id(messages: &[Message]) -> String {
 }
 
 const NOTICE: &str = "this is the offline provider, not a model: it matches a few plain requests, such as “read \
-                      notes.txt”, to tool calls. For a model, set OPENAI_API_KEY, start a local Ollama, or name a \
-                      provider in config.toml";
+                      notes.txt”, to tool calls. For a model, set OPENAI_API_KEY or write a [provider] table in \
+                      config.toml";
 
 #[cfg(test)]
 #[path = "provider_tests.rs"]
