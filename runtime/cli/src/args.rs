@@ -16,6 +16,7 @@ pub(crate) struct Cli {
 
 /// Flags of every command.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one field for each flag")]
 pub(crate) struct Global {
     /// Directory that holds everything; by default `chitin` below the user's data directory.
     #[arg(long, global = true, env = "CHITIN_HOME", value_name = "DIR")]

@@ -133,7 +133,9 @@ pub(crate) fn add_root(root: &Path, name: &str, path: &Path) -> Result<(), CliEr
     let mut document: toml_edit::DocumentMut =
         text.parse().map_err(|e| CliError::new(Exit::Config, format!("{}: {e}", file.display())))?;
     let shown = path.to_str().ok_or_else(|| CliError::usage("the path is not UTF-8"))?;
-    document["roots"][name] = toml_edit::value(shown);
+    let roots = document.entry("roots").or_insert_with(toml_edit::table).as_table_like_mut();
+    let roots = roots.ok_or_else(|| CliError::new(Exit::Config, format!("{}: roots is no table", file.display())))?;
+    roots.insert(name, toml_edit::value(shown));
     let text = document.to_string();
     Config::parse(root, &file.display().to_string(), &text)?;
     write(&file, &text)

@@ -42,9 +42,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Ctrl-C ends a command; a chat handles it itself, where it ends the turn and not the dialogue.
+/// Ctrl-C ends a command. One that runs a turn handles it itself: the turn is closed in the history first.
 async fn interrupted(command: &args::Command) -> std::io::Result<()> {
-    if matches!(command, args::Command::Chat(_)) { std::future::pending().await } else { tokio::signal::ctrl_c().await }
+    if matches!(command, args::Command::Chat(_) | args::Command::Run(_)) {
+        std::future::pending().await
+    } else {
+        tokio::signal::ctrl_c().await
+    }
 }
 
 fn start_logging(global: &args::Global) {

@@ -20,10 +20,10 @@ const SCHEMA_BYTES_MAX: usize = 64 * 1024;
 #[async_trait]
 impl chitin_ports::Describe for Host {
     async fn describe(&self, component: &[u8]) -> Result<PackDescription, DescribeError> {
-        let engine = engine().map_err(port)?;
+        let engine = engine().map_err(|e| port(&e))?;
         let (compiled, prepared) = self.loaded().compile(engine, component).map_err(|error| match error {
             HostError::NotRunnable(why) => DescribeError::NotRunnable(why),
-            other => port(other),
+            other => port(&other),
         })?;
         let imports = compiled.component_type().imports(engine).map(|(name, _)| name.to_owned()).collect();
         let specs = self
@@ -41,7 +41,7 @@ impl chitin_ports::Describe for Host {
     }
 }
 
-fn port(error: HostError) -> DescribeError {
+fn port(error: &HostError) -> DescribeError {
     DescribeError::Port(PortError(error.to_string()))
 }
 

@@ -3,7 +3,7 @@
 //! The documents are kept side by side and each is asked, so the effective set is inside every one of them by
 //! construction; no pattern is ever intersected with another.
 
-use chitin_types::{Capabilities, Denial, Digest, FsMode, FunctionName, Limits, Scheme, ToolName};
+use chitin_types::{Capabilities, Denial, Digest, FsMode, FunctionName, HttpTarget, Limits, ToolName};
 
 use crate::{Ask, Defaults, Grant, HttpGrant};
 
@@ -14,21 +14,6 @@ pub struct Grants {
     request: Capabilities,
     ceiling: Capabilities,
     limits: Limits,
-}
-
-/// One request, parsed once: the host is canonical, the path begins with a slash and has no query.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpTarget {
-    /// Plain or TLS.
-    pub scheme: Scheme,
-    /// Lower case, no trailing dot, no brackets.
-    pub host: String,
-    /// The port that will be connected to.
-    pub port: u16,
-    /// Upper case.
-    pub method: String,
-    /// From the first slash up to the query.
-    pub path: String,
 }
 
 /// A directory that the guest sees.
@@ -93,9 +78,7 @@ impl Grants {
 
     /// Whether this request may be made. The twin of a denial is the same request under a grant with one more line.
     pub fn http(&self, target: &HttpTarget) -> Decision {
-        let covers = |ask: &chitin_types::HttpAsk| {
-            ask.covers(target.scheme, &target.host, target.port, &target.method, &target.path)
-        };
+        let covers = |ask: &chitin_types::HttpAsk| ask.covers(target);
         let Some(rule) = self.grant.http.iter().find(|rule| covers(&rule.as_ask())) else {
             return self.deny_http("grant:http", "is not granted", target, true);
         };

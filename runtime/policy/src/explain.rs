@@ -1,8 +1,8 @@
 //! Would this be allowed, and why? A question goes in; the answer comes from the same functions that decide.
 
-use chitin_types::{FsMode, FunctionName};
+use chitin_types::{FsMode, FunctionName, HttpTarget};
 
-use crate::{Ask, Decision, Grants, HttpTarget};
+use crate::{Ask, Decision, Grants};
 
 /// A question about one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -38,7 +38,8 @@ pub mod grant;
 pub mod roots;
 
 pub use authorize::{Approval, Authorized, Call, CallDigest, Pending, Verdict, authorize};
-pub use effective::{Decision, Grants, HttpTarget, Mount};
+pub use chitin_types::HttpTarget;
+pub use effective::{Decision, Grants, Mount};
 pub use error::PolicyError;
 pub use explain::{Answer, Query, can, explain};
 pub use grant::{Accept, Ask, CallRule, Defaults, FsGrant, Grant, HttpGrant, Pin};

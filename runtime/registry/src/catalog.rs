@@ -28,13 +28,16 @@ use crate::{
     trust::{read_sources, ring_of},
 };
 
+/// Names and texts of the trust files.
+type TrustTexts = Vec<(String, String)>;
+
 /// The installed tools of one home.
 pub struct Catalog {
     home: Home,
     key: HomeKey,
     clock: Arc<dyn Clock>,
     lock: Mutex<Option<Parsed<Vec<u8>, LockFile>>>,
-    ring: Mutex<Option<Parsed<Vec<(String, String)>, KeyRing>>>,
+    ring: Mutex<Option<Parsed<TrustTexts, KeyRing>>>,
     proven: Mutex<HashMap<Pair, Proven>>,
     // Held while a component is read and verified, so that two calls at once do not both do it.
     proving: tokio::sync::Mutex<()>,

@@ -56,13 +56,11 @@ impl HomeKey {
             return Ok(None);
         };
         let mut key = [0; 32];
-        match hex::decode_to_slice(bytes.trim_ascii(), &mut key) {
-            Ok(()) => Ok(Some(Self(key))),
-            Err(_) => {
-                let said = Said::new("keys/home.key does not hold 64 hexadecimal digits");
-                Err(RegistryError::Untrusted(said.help("remove it and install every tool again")))
-            }
+        if hex::decode_to_slice(bytes.trim_ascii(), &mut key).is_ok() {
+            return Ok(Some(Self(key)));
         }
+        let said = Said::new("keys/home.key does not hold 64 hexadecimal digits");
+        Err(RegistryError::Untrusted(said.help("remove it and install every tool again")))
     }
 }
 

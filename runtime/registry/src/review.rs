@@ -162,12 +162,12 @@ pub fn describe_digest(functions: &[PackFunction]) -> Digest {
 pub(crate) fn pinned(tool: &ToolName, described: &PackDescription) -> Result<Vec<PinnedFunction>, RegistryError> {
     let count = described.functions.len();
     if count == 0 || count > FUNCTIONS_MAX {
-        return Err(unusable(tool, format!("it offers {count} functions; 1 to {FUNCTIONS_MAX} are accepted")));
+        return Err(unusable(tool, &format!("it offers {count} functions; 1 to {FUNCTIONS_MAX} are accepted")));
     }
     if described.imports.len() > IMPORTS_MAX
         || !described.imports.iter().all(|import| is_shown_text(import, IMPORT_CHARS_MAX))
     {
-        return Err(unusable(tool, "its imports are too many, too long or no text".to_owned()));
+        return Err(unusable(tool, "its imports are too many, too long or no text"));
     }
     let mut names = BTreeSet::new();
     described
@@ -175,7 +175,7 @@ pub(crate) fn pinned(tool: &ToolName, described: &PackDescription) -> Result<Vec
         .iter()
         .map(|function| {
             if !names.insert(&function.name) {
-                return Err(unusable(tool, format!("it offers {} twice", function.name)));
+                return Err(unusable(tool, &format!("it offers {} twice", function.name)));
             }
             pinned_function(tool, function)
         })
@@ -183,7 +183,7 @@ pub(crate) fn pinned(tool: &ToolName, described: &PackDescription) -> Result<Vec
 }
 
 fn pinned_function(tool: &ToolName, function: &PackFunction) -> Result<PinnedFunction, RegistryError> {
-    let wrong = |what: String| Err(unusable(tool, format!("function {}: {what}", function.name)));
+    let wrong = |what: String| Err(unusable(tool, &format!("function {}: {what}", function.name)));
     if let Err(error) = WireName::of(tool, &function.name) {
         return wrong(error.to_string());
     }
@@ -210,7 +210,7 @@ fn pinned_function(tool: &ToolName, function: &PackFunction) -> Result<PinnedFun
     Ok(PinnedFunction { name, title, summary, input_schema, effects })
 }
 
-fn unusable(tool: &ToolName, what: String) -> RegistryError {
+fn unusable(tool: &ToolName, what: &str) -> RegistryError {
     let said = Said::new(format!("{tool} cannot be offered as a tool: {what}"));
     RegistryError::Unusable(said.help("tell the publisher; nothing was installed"))
 }

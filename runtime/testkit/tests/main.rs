@@ -1,5 +1,7 @@
 //! The tests that need more than one crate: one binary, one module for each question.
 
+#![expect(clippy::panic, clippy::indexing_slicing, reason = "a fixture that cannot be made fails its test")]
+
 #[path = "suites/cli.rs"]
 mod cli;
 #[path = "suites/demo.rs"]

@@ -84,6 +84,21 @@ impl Scheme {
     }
 }
 
+/// One request, parsed once: the host is canonical, the path begins with a slash and has no query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpTarget {
+    /// Plain or TLS.
+    pub scheme: Scheme,
+    /// Lower case, no trailing dot, no brackets.
+    pub host: String,
+    /// The port that will be connected to.
+    pub port: u16,
+    /// Upper case.
+    pub method: String,
+    /// From the first slash up to the query.
+    pub path: String,
+}
+
 /// Requests, by host, scheme, port, method and path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,13 +121,13 @@ pub struct HttpAsk {
 }
 
 impl HttpAsk {
-    /// Whether one request lies within this. `host` is canonical: lower case, no trailing dot.
-    pub fn covers(&self, scheme: Scheme, host: &str, port: u16, method: &str, path: &str) -> bool {
-        self.scheme.contains(&scheme)
-            && self.host.matches(host)
-            && (self.ports.is_empty() || self.ports.contains(&port))
-            && self.methods.iter().any(|m| m == method)
-            && self.paths.iter().any(|p| p.matches(path))
+    /// Whether one request lies within this.
+    pub fn covers(&self, target: &HttpTarget) -> bool {
+        self.scheme.contains(&target.scheme)
+            && self.host.matches(&target.host)
+            && (self.ports.is_empty() || self.ports.contains(&target.port))
+            && self.methods.contains(&target.method)
+            && self.paths.iter().any(|path| path.matches(&target.path))
     }
 }
 

@@ -17,7 +17,7 @@ pub mod place;
 pub mod secret;
 pub mod tool;
 
-pub use capability::{Capabilities, FsAsk, FsMode, HttpAsk, Scheme};
+pub use capability::{Capabilities, FsAsk, FsMode, HttpAsk, HttpTarget, Scheme};
 pub use digest::Digest;
 pub use event::Event;
 pub use id::{CallId, FunctionName, NameError, SessionId, ToolName, TurnId, WireName};

@@ -44,9 +44,10 @@ fn show(output: &Output, records: &[AuditRecord]) {
 }
 
 fn value(record: &AuditRecord) -> Value {
-    let mut value = serde_json::to_value(&record.entry).unwrap_or_default();
-    value["seq"] = json!(record.seq);
-    value["at_ms"] = json!(record.at_ms);
+    let mut value = json!({ "seq": record.seq, "at_ms": record.at_ms });
+    if let (Some(fields), Ok(Value::Object(entry))) = (value.as_object_mut(), serde_json::to_value(&record.entry)) {
+        fields.extend(entry);
+    }
     value
 }
 

@@ -1,6 +1,6 @@
 //! How does a person give a tool something, or take it back? Words of the command line become one rule of its file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chitin_policy::{FsGrant, HttpGrant};
 use chitin_registry::load_grant;
@@ -119,13 +119,13 @@ fn fs_rule(wire: &Wire, tool: &ToolName, path_and_mode: &str) -> Result<FsGrant,
         )));
     }
     let at = at.to_str().ok_or_else(|| CliError::usage("the path is not UTF-8"))?.trim_end_matches('/').to_owned();
-    Ok(FsGrant { at, from: format!("workspace:{}", root_for(wire, found)?), mode })
+    Ok(FsGrant { at, from: format!("workspace:{}", root_for(wire, &found)?), mode })
 }
 
 /// The name of the root at this path; a new one is written to the configuration.
-fn root_for(wire: &Wire, path: PathBuf) -> Result<String, CliError> {
+fn root_for(wire: &Wire, path: &Path) -> Result<String, CliError> {
     let roots = wire.config()?.roots;
-    if let Some((name, _)) = roots.iter().find(|(_, at)| **at == path) {
+    if let Some((name, _)) = roots.iter().find(|(_, at)| at.as_path() == path) {
         return Ok(name.clone());
     }
     let last = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -133,7 +133,7 @@ fn root_for(wire: &Wire, path: PathBuf) -> Result<String, CliError> {
     let base = plain.trim_matches('-').chars().take(ID_CHARS_MAX).collect::<String>();
     let base = if base.is_empty() { "root".to_owned() } else { base };
     let name = free_name(&base, |name| roots.contains_key(name));
-    config::add_root(wire.root(), &name, &path)?;
+    config::add_root(wire.root(), &name, path)?;
     Ok(name)
 }
 
@@ -141,9 +141,11 @@ fn free_name(base: &str, taken: impl Fn(&str) -> bool) -> String {
     if !taken(base) {
         return base.to_owned();
     }
-    // Some number is free: there are fewer names than numbers.
-    (2_u32..).map(|n| format!("{base}-{n}")).find(|name| !taken(name)).unwrap_or_else(|| base.to_owned())
+    // Some number is free: a file with this many names would have been refused.
+    (2..NAMES_MAX).map(|n| format!("{base}-{n}")).find(|name| !taken(name)).unwrap_or_else(|| base.to_owned())
 }
 
+/// More names than any file holds.
+const NAMES_MAX: u32 = 100_000;
 /// Leaves room for a number below the 48 characters of a rule's name.
 const ID_CHARS_MAX: usize = 40;

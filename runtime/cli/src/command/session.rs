@@ -26,9 +26,12 @@ pub(crate) async fn run(wire: &Wire, args: &Session, output: &Output) -> Result<
             let values: Vec<Value> = messages
                 .iter()
                 .map(|m| {
-                    let mut value = serde_json::to_value(&m.message).unwrap_or_default();
-                    value["turn"] = json!(m.turn.as_str());
-                    value["at_ms"] = json!(m.at_ms);
+                    let mut value = json!({ "turn": m.turn.as_str(), "at_ms": m.at_ms });
+                    if let (Some(fields), Ok(Value::Object(said))) =
+                        (value.as_object_mut(), serde_json::to_value(&m.message))
+                    {
+                        fields.extend(said);
+                    }
                     value
                 })
                 .collect();

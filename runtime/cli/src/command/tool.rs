@@ -145,7 +145,7 @@ fn arguments(words: &[String], schema: &Value) -> Result<Value, CliError> {
         let (key, text) = word
             .split_once('=')
             .ok_or_else(|| CliError::usage(format!("{word:?} is neither key=value nor a JSON object")))?;
-        let wants_text = schema["properties"][key]["type"] == "string";
+        let wants_text = schema.pointer(&format!("/properties/{key}/type")).is_some_and(|t| t == "string");
         let value = if wants_text { None } else { serde_json::from_str(text).ok() };
         object.insert(key.to_owned(), value.unwrap_or_else(|| Value::String(text.to_owned())));
     }

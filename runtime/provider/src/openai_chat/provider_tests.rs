@@ -15,6 +15,7 @@ fn pieces(body: Vec<Result<Bytes, EgressError>>) -> Pieces {
     Pieces::of(Response { status: 200, headers: Vec::new(), body: stream::iter(body).boxed() })
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a piece of a body that may break")]
 fn text(text: &'static str) -> Result<Bytes, EgressError> {
     Ok(Bytes::from_static(text.as_bytes()))
 }

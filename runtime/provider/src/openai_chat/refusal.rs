@@ -13,7 +13,7 @@ pub(super) fn of_status(status: u16, retry_after: Option<&str>, body: &[u8]) -> 
     let value = value.get(0).unwrap_or(&value);
     let mut said = Said::of(value.get("error").unwrap_or(value));
     if said.message.is_empty() {
-        said.message = String::from_utf8_lossy(body).trim().to_owned();
+        String::from_utf8_lossy(body).trim().clone_into(&mut said.message);
     }
     judge(status, retry_after, &said)
 }

@@ -147,7 +147,7 @@ pub(crate) fn nothing(tool: &ToolName) -> Grant {
 pub(crate) fn flip(path: &Path, needle: &str) {
     let mut bytes = fs::read(path).expect("the file is there");
     let at = bytes.windows(needle.len()).position(|window| window == needle.as_bytes()).expect("the text is there");
-    bytes[at] ^= 1;
+    *bytes.get_mut(at).expect("the place was found") ^= 1;
     fs::write(path, bytes).expect("the file is written");
 }
 
