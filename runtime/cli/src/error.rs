@@ -70,6 +70,7 @@ impl CliError {
         };
         let message = match outcome {
             ToolOutcome::Untrusted(why) => why.clone(),
+            ToolOutcome::Denied(denial) if exit == Exit::Config => denial.reason.clone(),
             other => other.text_for_model(),
         };
         let help = match outcome {

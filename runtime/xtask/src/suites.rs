@@ -66,14 +66,18 @@ pub(crate) fn run(args: &[&str]) -> Result<(), String> {
         }
         let seconds = began.elapsed().as_secs_f64();
         let Count { passed: good, failed: bad, rows } = count;
-        lines.push(format!("{:<10} rows={rows:<5} passed={good:<4} failed={bad:<3} seconds={seconds:.1}", suite.name));
+        let gaps = gaps.iter().filter(|of| *of == suite.name).count();
+        let name = suite.name;
+        lines.push(format!(
+            "{name:<10} rows={rows:<5} passed={good:<4} failed={bad:<3} gaps={gaps:<3} seconds={seconds:.1}"
+        ));
         passed += good;
         failed += bad;
     }
     let (good, bad) = if only.is_none() { checks() } else { (0, 0) };
     passed += good;
     failed += bad;
-    println!("\n{}\nknown gaps: {gaps}\n", lines.join("\n"));
+    println!("\n{}\nknown gaps: {}\n", lines.join("\n"), gaps.len());
     println!("{passed} passed, {failed} failed");
     if failed == 0 { Ok(()) } else { Err("not every suite is green".to_owned()) }
 }
@@ -139,11 +143,12 @@ fn checks() -> (u64, u64) {
     counts
 }
 
-/// Known gaps, each a `[[gap]]` with a reason. Their number is printed and may only fall.
-fn known_gaps() -> Result<usize, String> {
+/// The suite of each known gap. Their number is printed and may only fall.
+fn known_gaps() -> Result<Vec<String>, String> {
     let path = repository().join("runtime/testkit/known-gaps.toml");
     let text = fs::read_to_string(&path).map_err(|e| format!("read {}: {e}", path.display()))?;
-    Ok(text.lines().filter(|line| line.trim() == "[[gap]]").count())
+    let suites = text.lines().filter_map(|line| line.strip_prefix("suite = "));
+    Ok(suites.map(|name| name.trim().trim_matches('"').to_owned()).collect())
 }
 
 /// Written by `chitin_testkit::rows::ran`.
