@@ -87,9 +87,9 @@ pub(crate) struct Run {
     /// The message; read from standard input when absent.
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
-    /// Session to go on with, by a name of your choice.
-    #[arg(long, default_value = "run", value_name = "NAME")]
-    pub(crate) session: String,
+    /// Session to go on with, by a name of your choice; a new one when absent.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
 }
 
 #[derive(Debug, Args)]

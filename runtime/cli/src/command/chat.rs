@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use chitin_agent::{Agent, Inbound, TurnEnd};
-use chitin_ports::{Delivery, SessionKey};
+use chitin_ports::{Delivery, Ids, SessionKey};
 use serde_json::json;
 use tokio::io::AsyncBufReadExt;
 
@@ -13,6 +13,7 @@ use crate::{
     error::{CliError, Exit},
     output::Output,
     sink::Printer,
+    source::TimedIds,
     wire::Wire,
 };
 
@@ -25,8 +26,8 @@ pub(crate) async fn once(wire: &Wire, args: &Run, output: &Output) -> Result<(),
         Some(text) => text.clone(),
         None => read_all()?,
     };
-    let talk = Talk::open(wire, &args.session, output)?;
-    talk.say(&prompt).await
+    let session = args.session.clone().unwrap_or_else(|| TimedIds.session().to_string());
+    Talk::open(wire, &session, output)?.say(&prompt).await
 }
 
 /// `chitin chat`.

@@ -1,6 +1,9 @@
 //! What makes a new home? Directories, keys, a workspace, the first-party tools with their grants.
 
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
 
 use chitin_registry::{GrantChoice, load_ring, preview_trust, trust};
 use serde_json::json;
@@ -17,7 +20,10 @@ use crate::{
 pub(crate) async fn run(wire: &Wire, args: &Onboard, output: &Output) -> Result<(), CliError> {
     let root = wire.root();
     output.note(&format!("home: {}", root.display()));
-    std::fs::create_dir_all(root.join("workspace"))
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(root.join("workspace"))
         .map_err(|e| CliError::failed(format!("make the workspace: {e}")))?;
     let file = root.join("config.toml");
     if !file.exists() {

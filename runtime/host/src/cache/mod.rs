@@ -15,7 +15,7 @@ use std::{
     fs::{self, File},
     hash::{Hash, Hasher},
     io::Write,
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -88,7 +88,7 @@ impl CodeCache {
     }
 
     fn store(&self, path: &Path, code: &[u8]) -> Result<(), HostError> {
-        fs::create_dir_all(&self.dir)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
         fs::set_permissions(&self.dir, fs::Permissions::from_mode(0o700))?;
         let mac = self.mac(path, code).finalize().into_bytes();
         // The code first: a MAC without its code only means compiling again, and so does the other way round.

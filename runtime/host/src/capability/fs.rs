@@ -115,6 +115,23 @@ impl FilesView<'_> {
         }
     }
 
+    /// Opening a pipe blocks until somebody opens its other end, and a device is no file: neither is ever opened.
+    async fn refuse_special(&mut self, fd: &Fd, follow: types::PathFlags, path: &str) -> FsResult<()> {
+        use types::DescriptorType as T;
+        let Ok(found) = self.real.stat_at(Fd::new_borrow(fd.rep()), follow, path.to_owned()).await else {
+            // It is not there yet, or the open itself says why it cannot be used.
+            return Ok(());
+        };
+        match found.type_ {
+            T::RegularFile | T::Directory | T::SymbolicLink => Ok(()),
+            T::Unknown | T::BlockDevice | T::CharacterDevice | T::Fifo | T::Socket => {
+                let reason = format!("{path} is a pipe, a socket or a device");
+                self.call.deny(Denial { rule: "fs:special".to_owned(), reason, help: None });
+                Err(ErrorCode::NotPermitted.into())
+            }
+        }
+    }
+
     /// A refusal by cap-std (a link that leads out, for one) is a denial too, with a rule of its own.
     fn noted<T>(&mut self, fd: &Fd, path: &str, result: FsResult<T>) -> FsResult<T> {
         if let Err(error) = &result
@@ -179,13 +196,14 @@ impl HostDescriptor for FilesView<'_> {
         flags: types::DescriptorFlags,
     ) -> FsResult<Fd> {
         use types::{DescriptorFlags as D, OpenFlags as O};
-        let changes = how.intersects(O::CREATE | O::TRUNCATE) || flags.intersects(D::WRITE | D::MUTATE_DIRECTORY);
-        let directory = how.contains(O::DIRECTORY).then_some(path.as_str());
-        if changes && directory.is_none() {
+        // A directory opened for changing its entries changes nothing by being opened; each change is decided later.
+        let changes = how.intersects(O::CREATE | O::TRUNCATE | O::EXCLUSIVE) || flags.contains(D::WRITE);
+        if changes {
             self.may_change(&fd, &path, "open for writing").await?;
         } else {
-            self.decide(&fd, &path, FsMode::Ro, directory)?;
+            self.decide(&fd, &path, FsMode::Ro, how.contains(O::DIRECTORY).then_some(path.as_str()))?;
         }
+        self.refuse_special(&fd, follow, &path).await?;
         let base = self.files.paths.get(&fd.rep()).cloned().unwrap_or_default();
         let from = Fd::new_borrow(fd.rep());
         let opened = self.real.open_at(fd, follow, path.clone(), how, flags).await;

@@ -114,6 +114,21 @@ async fn nothing_outside_of_a_root_can_be_read() {
 }
 
 #[tokio::test]
+async fn a_pipe_in_the_workspace_blocks_nobody() {
+    let kit = Kit::new(PROBE);
+    let made = std::process::Command::new("mkfifo").arg(kit.workspace.join("pipe")).status().expect("mkfifo runs");
+    assert!(made.success());
+    let grant = with_workspace(kit.grant(), FsMode::Rw);
+    let began = Instant::now();
+    let outcome = kit.call(&grant, "open_read", json!({"path": "/workspace/pipe"})).await;
+    assert!(began.elapsed() < Duration::from_secs(5), "{outcome:?}");
+    assert!(kit.audit.entries().iter().any(|e| e.rule.as_deref() == Some("fs:special")), "{outcome:?}");
+    std::fs::write(kit.workspace.join("plain"), "text").expect("a file");
+    let twin = kit.call(&grant, "open_read", json!({"path": "/workspace/plain"})).await;
+    assert!(twin.text_for_model().contains("text"), "{twin:?}");
+}
+
+#[tokio::test]
 async fn requests_reach_only_the_granted_host_port_method_and_path() {
     let server = Server::start(|_| Reply::ok("text/plain", "served")).await;
     let kit = Kit::new(PROBE);

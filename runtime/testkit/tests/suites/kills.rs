@@ -51,7 +51,7 @@ async fn nothing_acknowledged_is_lost_by_a_kill() {
         if kill.is_multiple_of(2) {
             world.assert_nothing_lost(&format!("kill {kill}")).await;
         }
-        slowest = slowest.max(world.next_start_answers("chat", "-m").await);
+        slowest = slowest.max(world.next_start_answers(&["chat", "-m"]).await);
         world.assert_nothing_lost(&format!("start after kill {kill}")).await;
     }
     println!("{kills} kills, {} messages acknowledged, slowest start {slowest:?}", world.acknowledged.len());
@@ -66,7 +66,7 @@ async fn an_interrupted_turn_leaves_a_session_that_goes_on() {
     let ran = world.chitin.run(&["tool", "grant", "chitin/http", "net", &origin]).await;
     assert_eq!(ran.code, 0, "{ran:?}");
     let prompt = format!("fetch {origin}/never");
-    let mut command = world.chitin.command(&["run", "-p", &prompt]);
+    let mut command = world.chitin.command(&["run", "--session", "one", "-p", &prompt]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
     // The request has left the process and nobody answers it: this is the middle of the turn.
     let (unanswered, _) = timeout(ANSWER_MAX, listener.accept()).await.expect("the request comes").expect("a socket");
@@ -76,7 +76,7 @@ async fn an_interrupted_turn_leaves_a_session_that_goes_on() {
     drop(unanswered);
     world.assert_nothing_lost("an interrupted request").await;
     assert!(world.said().await.contains_key(&prompt), "the interrupted message is not in the session");
-    world.next_start_answers("run", "-p").await;
+    world.next_start_answers(&["run", "--session", "one", "-p"]).await;
     world.assert_nothing_lost("a start after an interrupted request").await;
 }
 
@@ -86,7 +86,7 @@ async fn an_interrupt_at_any_moment_leaves_a_session_that_goes_on() {
     let mut world = World::new().await;
     for _ in 0..INTERRUPTS {
         let note = world.next_note();
-        let mut command = world.chitin.command(&["run", "-p", &note.prompt()]);
+        let mut command = world.chitin.command(&["run", "--session", "one", "-p", &note.prompt()]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
         let delay_ms = rng.random_range(0..=DELAY_MS_MAX);
         sleep(Duration::from_millis(delay_ms)).await;
@@ -102,7 +102,7 @@ async fn an_interrupt_at_any_moment_leaves_a_session_that_goes_on() {
         }
         let when = format!("an interrupt after {delay_ms} ms");
         world.assert_nothing_lost(&when).await;
-        world.next_start_answers("run", "-p").await;
+        world.next_start_answers(&["run", "--session", "one", "-p"]).await;
         world.assert_nothing_lost(&when).await;
     }
 }
@@ -130,10 +130,12 @@ impl World {
     }
 
     /// Sends one message through a fresh process and tells how long it took from its start to its end.
-    async fn next_start_answers(&mut self, command: &str, flag: &str) -> Duration {
+    async fn next_start_answers(&mut self, command: &[&str]) -> Duration {
         let note = self.next_note();
         let began = Instant::now();
-        let ran = self.chitin.run(&[command, flag, &note.prompt()]).await;
+        let prompt = note.prompt();
+        let args: Vec<&str> = command.iter().copied().chain([prompt.as_str()]).collect();
+        let ran = self.chitin.run(&args).await;
         let took = began.elapsed();
         assert_eq!(ran.code, 0, "the next start: {ran:?}");
         assert!(took < RECOVERY_MAX, "the next start took {took:?}: {ran:?}");
