@@ -41,6 +41,7 @@ impl Ours {
         let records = Records::open(&guest.database(), KEY, Arc::new(SystemClock))
             .map_err(|error| anyhow!("failed to {error}"))?;
         let host = Host::new(HostParts {
+            slots: chitin_host::Slots::Server,
             cache: guest.code(),
             roots: Roots::default(),
             egress: Egress::default(),

@@ -91,6 +91,7 @@ fn agent(chitin: &Chitin, appends: &Arc<Appends>) -> Result<Agent> {
     let catalog = Arc::new(Catalog::new(home, Arc::clone(&clock)).map_err(|error| anyhow!("{error}"))?);
     let audit: Arc<dyn Audit> = Arc::new(appends.records.clone());
     let host = Host::new(HostParts {
+        slots: chitin_host::Slots::Server,
         cache: CodeCache::new(chitin.outside().join("bench-compiled"), KEY),
         roots: Roots::open([("default".to_owned(), chitin.workspace())])?,
         egress: Egress::default(),

@@ -25,12 +25,17 @@ fn main() -> ExitCode {
     start_logging(&cli.global);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
     let done = match runtime {
-        Ok(runtime) => runtime.block_on(async {
-            tokio::select! {
-                done = command::run(&cli, &output) => done,
-                _ = interrupted(&cli.command) => Err(error::CliError::interrupted()),
-            }
-        }),
+        Ok(runtime) => {
+            let done = runtime.block_on(async {
+                tokio::select! {
+                    done = command::run(&cli, &output) => done,
+                    _ = interrupted(&cli.command) => Err(error::CliError::interrupted()),
+                }
+            });
+            // A thread that still waits for a line from the terminal must not hold up the exit.
+            runtime.shutdown_background();
+            done
+        }
         Err(e) => Err(error::CliError::failed(format!("failed to start the async runtime: {e}"))),
     };
     match done {

@@ -2,11 +2,14 @@
 //!
 //! Parts are made when a command asks for them, so that `audit tail` starts no engine and `key list` opens no database.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use chitin_agent::{Agent, Ports, Settings};
 use chitin_egress::Egress;
-use chitin_host::{CodeCache, Host, HostParts, Roots};
+use chitin_host::{CodeCache, Host, HostParts, Roots, Slots};
 use chitin_ports::{Audit, Clock, ComponentSource, Provider};
 use chitin_provider::{Offline, OpenAiChat, OpenAiConfig};
 use chitin_records::Records;
@@ -27,6 +30,8 @@ pub(crate) struct Wire {
     pub(crate) home: Home,
     pub(crate) clock: Arc<SystemClock>,
     key: HomeKey,
+    // One for all parts, so that the lock is read and a component is verified once.
+    catalog: OnceLock<Arc<Catalog>>,
 }
 
 impl Wire {
@@ -44,7 +49,7 @@ impl Wire {
     pub(crate) fn create(global: &Global) -> Result<Self, CliError> {
         let home = Home::open(home::locate(global)?)?;
         let key = HomeKey::load_or_create(&home)?;
-        Ok(Self { global: global.clone(), home, clock: Arc::new(SystemClock), key })
+        Ok(Self { global: global.clone(), home, clock: Arc::new(SystemClock), key, catalog: OnceLock::new() })
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -61,7 +66,11 @@ impl Wire {
     }
 
     pub(crate) fn catalog(&self) -> Result<Arc<Catalog>, CliError> {
-        Ok(Arc::new(Catalog::new(self.home.clone(), Arc::clone(&self.clock) as Arc<dyn Clock>)?))
+        if let Some(catalog) = self.catalog.get() {
+            return Ok(Arc::clone(catalog));
+        }
+        let catalog = Arc::new(Catalog::new(self.home.clone(), Arc::clone(&self.clock) as Arc<dyn Clock>)?);
+        Ok(Arc::clone(self.catalog.get_or_init(|| catalog)))
     }
 
     pub(crate) fn grants(&self, records: &Arc<Records>) -> Result<GrantFiles, CliError> {
@@ -93,6 +102,7 @@ impl Wire {
 
     fn host(&self, records: &Arc<Records>, catalog: &Arc<Catalog>, roots: Roots) -> Result<Arc<Host>, CliError> {
         let parts = HostParts {
+            slots: Slots::Command,
             cache: CodeCache::new(self.root().join("cache/compiled"), *self.key.bytes()),
             roots,
             egress: Egress::default(),

@@ -27,9 +27,9 @@ use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 
 use crate::{
-    CodeCache, HostError, Roots,
+    CodeCache, HostError, Roots, Slots,
     capability::{fs::Files, http::Requests},
-    engine::engine,
+    engine::{engine, engine_with},
     linker::tool_linker,
     loaded::{LoadedSet, Prepared},
     meter::Meter,
@@ -41,6 +41,8 @@ use crate::{
 
 /// What a host is made from.
 pub struct HostParts {
+    /// How many components may be alive at once; the first host of a process decides.
+    pub slots: Slots,
     /// Compiled code.
     pub cache: CodeCache,
     /// Named roots, opened.
@@ -77,9 +79,9 @@ impl Host {
     /// # Errors
     /// The engine does not start.
     pub fn new(parts: HostParts) -> Result<Self, HostError> {
-        let HostParts { cache, roots, egress, audit, source } = parts;
+        let HostParts { slots, cache, roots, egress, audit, source } = parts;
         Ok(Self {
-            loaded: LoadedSet::new(cache, tool_linker(engine()?)?),
+            loaded: LoadedSet::new(cache, tool_linker(engine_with(slots)?)?),
             roots,
             egress,
             audit,

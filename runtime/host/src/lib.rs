@@ -28,7 +28,7 @@ pub mod ticker;
 pub mod wit;
 
 pub use cache::CodeCache;
-pub use engine::engine;
+pub use engine::{Slots, engine, engine_with};
 pub use error::HostError;
 pub use invoke::{Host, HostParts};
 pub use roots::Roots;

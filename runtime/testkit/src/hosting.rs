@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -71,13 +71,21 @@ impl Kit {
     /// # Panics
     /// The guest was not built, or the host does not start.
     pub fn new(artifact: &str) -> Self {
+        Self::with_cache(artifact, &crate::guests::repository().join("target/testkit-cache"))
+    }
+
+    /// The same, with a cache of its own.
+    ///
+    /// # Panics
+    /// As [`Kit::new`].
+    pub fn with_cache(artifact: &str, cache: &Path) -> Self {
         let bytes = Arc::new(crate::guests::bytes(artifact));
         let dir = tempfile::tempdir().expect("a temporary directory");
         let workspace = dir.path().join("workspace");
         std::fs::create_dir(&workspace).expect("a new directory");
         let audit = Arc::new(Recording::default());
-        let cache = crate::guests::repository().join("target/testkit-cache");
         let parts = HostParts {
+            slots: chitin_host::Slots::Server,
             cache: CodeCache::new(cache, [7; 32]),
             roots: Roots::open([("default".to_owned(), workspace.clone())]).expect("the root opens"),
             egress: Egress::default(),

@@ -2,21 +2,33 @@
 
 #![expect(unsafe_code, reason = "wasmtime cannot check machine code; the MAC of the same inode was checked before")]
 
-use std::{fs::File, io, os::fd::AsRawFd};
+use std::{
+    fs::File,
+    io,
+    os::{fd::AsRawFd, unix::fs::FileExt},
+};
 
 use wasmtime::{Engine, component::Component};
 
-/// Shows the whole content of an open file.
+/// Shows the content of an open file, piece by piece: megabytes of code need no memory of their own for being hashed.
 ///
 /// # Errors
 /// The file cannot be read.
-pub(super) fn with_contents<T>(file: &File, look: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
-    use std::os::unix::fs::FileExt;
-    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let mut bytes = vec![0; length];
-    file.read_exact_at(&mut bytes, 0)?;
-    Ok(look(&bytes))
+pub(super) fn each_piece(file: &File, mut look: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut offset = 0;
+    loop {
+        let read = file.read_at(&mut piece, offset)?;
+        if read == 0 {
+            return Ok(());
+        }
+        look(piece.get(..read).unwrap_or(&piece));
+        offset += read as u64;
+    }
 }
+
+/// Fits the cache of a processor.
+const PIECE_BYTES: usize = 128 * 1024;
 
 /// Maps the component from the inode behind `file`, whatever its path leads to by now.
 pub(super) fn component(engine: &Engine, file: &File) -> wasmtime::Result<Component> {

@@ -79,8 +79,9 @@ impl CodeCache {
         };
         let file = open(path).ok()?;
         let expected = fs::read(path.with_extension("mac")).ok()?;
-        let fits = load::with_contents(&file, |code| self.mac(path, code).verify_slice(&expected).is_ok()).ok()?;
-        if !fits {
+        let mut mac = self.mac(path);
+        load::each_piece(&file, |piece| mac.update(piece)).ok()?;
+        if mac.verify_slice(&expected).is_err() {
             tracing::warn!(file = %path.display(), "a compiled file is not the one that was written; compiling again");
             return None;
         }
@@ -90,19 +91,19 @@ impl CodeCache {
     fn store(&self, path: &Path, code: &[u8]) -> Result<(), HostError> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
         fs::set_permissions(&self.dir, fs::Permissions::from_mode(0o700))?;
-        let mac = self.mac(path, code).finalize().into_bytes();
+        let mac = self.mac(path).chain_update(code).finalize().into_bytes();
         // The code first: a MAC without its code only means compiling again, and so does the other way round.
         write(&self.dir, path, code)?;
         write(&self.dir, &path.with_extension("mac"), &mac)
     }
 
-    fn mac(&self, path: &Path, code: &[u8]) -> Hmac<Sha256> {
+    /// Over the name, which holds component and engine, and then the code.
+    fn mac(&self, path: &Path) -> Hmac<Sha256> {
         // A key of any length is accepted by HMAC.
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes a key of any length");
         mac.update(b"chitin-cwasm-v1\0");
         mac.update(path.file_name().unwrap_or_default().as_encoded_bytes());
         mac.update(b"\0");
-        mac.update(code);
         mac
     }
 }

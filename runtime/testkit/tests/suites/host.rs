@@ -270,6 +270,43 @@ async fn a_permit_for_other_arguments_runs_nothing() {
 }
 
 #[tokio::test]
+async fn compiled_code_that_was_touched_is_never_run() {
+    let cache = tempfile::tempdir().expect("a directory");
+    let call = async || {
+        let kit = Kit::with_cache("chitin_time.wasm", cache.path());
+        let outcome = kit.call(&kit.grant(), "now", json!({})).await;
+        assert!(outcome.is_done(), "{outcome:?}");
+    };
+    call().await;
+    let find = |extension: &str| {
+        let mut entries = std::fs::read_dir(cache.path()).expect("the cache").map(|e| e.expect("an entry").path());
+        entries.find(|p| p.extension().is_some_and(|e| e == extension)).expect("a compiled file")
+    };
+    let (code, mac) = (find("cwasm"), find("mac"));
+    let (good, seal) = (std::fs::read(&code).expect("the code"), std::fs::read(&mac).expect("its seal"));
+    let replace = |path: &std::path::Path, bytes: &[u8]| {
+        std::fs::remove_file(path).expect("the file is there");
+        std::fs::write(path, bytes).expect("another file in its place");
+    };
+    let mut flipped = good.clone();
+    flipped[good.len() / 2] ^= 1;
+    for bad in [flipped.as_slice(), &good[..good.len() / 2], &[]] {
+        replace(&code, bad);
+        call().await;
+        assert_eq!(std::fs::read(&code).expect("the code"), good, "compiled again and replaced");
+    }
+    replace(&mac, &[0; 32]);
+    call().await;
+    assert_eq!(std::fs::read(&mac).expect("the seal"), seal);
+    // A link to good code is not followed: what it leads to may change.
+    let elsewhere = cache.path().join("elsewhere");
+    std::fs::rename(&code, &elsewhere).expect("moved");
+    std::os::unix::fs::symlink(&elsewhere, &code).expect("a link");
+    call().await;
+    assert!(!std::fs::symlink_metadata(&code).expect("the code").is_symlink());
+}
+
+#[tokio::test]
 async fn describe_tells_the_functions_and_needs_no_grant() {
     let kit = Kit::new(PROBE);
     let bytes = chitin_testkit::guests::bytes(PROBE);
