@@ -27,6 +27,13 @@ pub(crate) fn read(text: &str, schema: &Value) -> Result<Value, ToolOutcome> {
     if wrong.is_empty() { Ok(args) } else { Err(ToolOutcome::InvalidInput(wrong.join("; "))) }
 }
 
+/// Builds what every schema is checked against, which takes some milliseconds once in a process. Whoever starts a call has
+/// other things to do meanwhile.
+pub fn prepare() {
+    // The result is of no use; the library keeps what it built for it.
+    drop(jsonschema::options().offline().build(&Value::Object(Map::new())));
+}
+
 /// What makes two calls of one reply the same: the name and the arguments, however they were spelled.
 pub(crate) fn signature(call: &ToolCall) -> (String, String) {
     let args = object(&call.arguments).map_or_else(|_| call.arguments.clone(), |args| canonical(&args));

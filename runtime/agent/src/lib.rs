@@ -38,8 +38,8 @@ use std::sync::Arc;
 use chitin_ports::{Approve, Audit, Clock, Delivery, History, Ids, Invoke, Provider, SessionKey, Toolbox};
 use chitin_types::{Event, SessionId, ToolCall, ToolOutcome};
 
-pub use crate::route::Inbound;
 use crate::{approve::Approvals, error::TurnError, lane::Lanes, route::Route, scope::Scope};
+pub use crate::{arguments::prepare as prepare_schemas, route::Inbound};
 use tokio::sync::watch;
 
 /// The doors to everything outside, made by `cli`.

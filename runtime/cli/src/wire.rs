@@ -84,6 +84,8 @@ impl Wire {
     }
 
     pub(crate) fn agent(&self, records: &Arc<Records>) -> Result<Agent, CliError> {
+        // Beside the rest of the start, on a thread of its own.
+        drop(tokio::task::spawn_blocking(chitin_agent::prepare_schemas));
         let config = self.config()?;
         let catalog = self.catalog()?;
         let host = self.host(records, &catalog, Roots::open(config.roots)?)?;

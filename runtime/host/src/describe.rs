@@ -66,6 +66,10 @@ fn checked(spec: pack::Spec) -> Result<PackFunction, DescribeError> {
     if input_schema.get("type").and_then(|t| t.as_str()) != Some("object") {
         return Err(wrong("its schema is not of an object".to_owned()));
     }
+    // The whole schema is checked here, once, so that a call need not do it again. Nothing is ever fetched.
+    if let Err(error) = jsonschema::options().offline().build(&input_schema) {
+        return Err(wrong(format!("its schema cannot be used: {error}")));
+    }
     Ok(PackFunction { name, title: spec.title, summary: spec.summary, input_schema, effects: effects(spec.effects) })
 }
 
