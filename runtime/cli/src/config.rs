@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use chitin_policy::{PolicyError, RootPlace, check_root};
+use chitin_policy::{RootPlace, check_root};
+use chitin_types::DocumentError;
 use serde::Deserialize;
 
 use crate::{
@@ -100,15 +101,16 @@ impl Config {
     }
 
     fn parse(root: &Path, file: &str, text: &str) -> Result<Self, CliError> {
-        let written: Written = toml::from_str(text).map_err(|e| PolicyError::from_toml(file, text, &e))?;
+        let written: Written =
+            toml::from_str(text).map_err(|e| DocumentError::parser(file, text, e.span(), e.message()))?;
         if written.schema != 1 {
             return Err(
-                PolicyError::near(file, text, "schema", format!("schema {} is not known", written.schema)).into()
+                DocumentError::near(file, text, "schema", format!("schema {} is not known", written.schema)).into()
             );
         }
         let mut roots = BTreeMap::new();
         for (name, given) in written.roots {
-            let wrong = |why: String| CliError::from(PolicyError::near(file, text, &name, why));
+            let wrong = |why: String| CliError::from(DocumentError::near(file, text, &name, why));
             let joined = root.join(&given);
             let path =
                 joined.canonicalize().map_err(|e| wrong(format!("root {name:?} at {}: {e}", joined.display())))?;
@@ -157,7 +159,7 @@ pub(crate) fn write(file: &Path, text: &str) -> Result<(), CliError> {
 
 impl ProviderWritten {
     fn chosen(self, file: &str, text: &str) -> Result<ProviderChoice, CliError> {
-        let missing = |what: &str| PolicyError::near(file, text, "[provider]", format!("[provider] needs {what}"));
+        let missing = |what: &str| DocumentError::near(file, text, "[provider]", format!("[provider] needs {what}"));
         match self.kind {
             Kind::Offline => Ok(ProviderChoice::Offline),
             Kind::OpenaiChat => {
@@ -165,7 +167,7 @@ impl ProviderWritten {
                     None => None,
                     Some(ApiKey { env }) => Some(std::env::var(env).map(chitin_types::Secret::new).map_err(|_| {
                         let line =
-                            PolicyError::near(file, text, env, format!("the environment variable {env} is not set"));
+                            DocumentError::near(file, text, env, format!("the environment variable {env} is not set"));
                         CliError::new(Exit::Config, line.to_string()).help(format!("export {env}=…"))
                     })?),
                 };

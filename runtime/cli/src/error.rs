@@ -1,11 +1,11 @@
 //! How does a command fail? One line, a next step, and the exit code that scripts rely on.
 
 use chitin_host::HostError;
-use chitin_policy::{PolicyError, RootError};
+use chitin_policy::RootError;
 use chitin_ports::PortError;
 use chitin_records::{AuditFault, RecordsError};
 use chitin_registry::RegistryError;
-use chitin_types::{NameError, ToolOutcome};
+use chitin_types::{DocumentError, NameError, ToolOutcome};
 
 /// The exit codes; 0 is success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +97,8 @@ impl From<RegistryError> for CliError {
     }
 }
 
-impl From<PolicyError> for CliError {
-    fn from(error: PolicyError) -> Self {
+impl From<DocumentError> for CliError {
+    fn from(error: DocumentError) -> Self {
         Self { exit: Exit::Config, message: error.to_string(), help: error.help }
     }
 }

@@ -1,42 +1,8 @@
-//! What can be wrong with a package? A document with its place, a key, or one variant for each way not to be verified.
+//! What can be wrong with a package? A key, or one variant for each way not to be verified.
 
-use chitin_types::{Digest, Place, ToolName};
+use chitin_types::{Digest, ToolName};
 
 use crate::Fingerprint;
-
-/// A `component.toml` or a trust file that is refused as a whole.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {message}")]
-pub struct DocumentError {
-    /// Where, as `file:line:col`.
-    pub place: Place,
-    /// What is wrong there.
-    pub message: String,
-    /// What to do next.
-    pub help: Option<String>,
-}
-
-impl DocumentError {
-    /// An error at the first occurrence of `needle`, else at the beginning: serde forgets the place of a value that
-    /// parsed but is not allowed.
-    pub fn near(file: &str, text: &str, needle: &str, message: impl Into<String>) -> Self {
-        let offset = text.find(needle).unwrap_or(0);
-        Self { place: Place::at(file, text, offset), message: message.into(), help: None }
-    }
-
-    /// The parser's own error, with its place.
-    pub fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
-        let offset = error.span().map_or(0, |span| span.start);
-        Self { place: Place::at(file, text, offset), message: error.message().trim().to_owned(), help: None }
-    }
-
-    /// The same error with a next step.
-    #[must_use]
-    pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-}
 
 /// A text that is no usable Ed25519 key. It never repeats the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -38,7 +38,7 @@ pub mod verify;
 pub mod version;
 
 pub use bundle::{BUNDLE_BYTES_MAX, Bundle};
-pub use error::{DocumentError, DuplicateKey, KeyError, VerifyError};
+pub use error::{DuplicateKey, KeyError, VerifyError};
 pub use key::{Fingerprint, PublicKey, SigningKey};
 pub use lock::{Damaged, LOCK_BYTES_MAX, LockEntry, LockFile, PinnedFunction};
 pub use manifest::Manifest;

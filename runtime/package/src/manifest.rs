@@ -14,11 +14,11 @@
 //! reason = "the forecast comes from here"
 //! ```
 
-use chitin_types::{Capabilities, FsAsk, HttpAsk, ToolName};
+use chitin_types::{Capabilities, DocumentError, FsAsk, HttpAsk, ToolName};
 use serde::Deserialize;
 
 use crate::{
-    DocumentError, Version,
+    Version,
     asks::{check_reasons, check_shape},
     text::{is_file_name, is_shown_text, is_world},
 };
@@ -53,7 +53,8 @@ impl Manifest {
     /// # Errors
     /// Anything in it is unknown, misspelled, or asked for without a reason.
     pub fn parse(file: &str, text: &str) -> Result<Self, DocumentError> {
-        let manifest: Self = toml::from_str(text).map_err(|e| DocumentError::from_toml(file, text, &e))?;
+        let manifest: Self =
+            toml::from_str(text).map_err(|e| DocumentError::parser(file, text, e.span(), e.message()))?;
         manifest.check(&|near, message| DocumentError::near(file, text, near, message))?;
         Ok(manifest)
     }

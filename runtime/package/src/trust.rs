@@ -18,10 +18,10 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use chitin_types::{Capabilities, NameError, ToolName};
+use chitin_types::{Capabilities, DocumentError, NameError, ToolName};
 use serde::{Deserialize, Serialize};
 
-use crate::{DocumentError, DuplicateKey, Fingerprint, PublicKey, asks::check_shape};
+use crate::{DuplicateKey, Fingerprint, PublicKey, asks::check_shape};
 
 /// One trusted key. Its fingerprint is always the key's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,8 @@ impl TrustedKey {
     /// # Errors
     /// Anything in it is unknown or misspelled, or the fingerprint is not that of the key.
     pub fn parse(file: &str, text: &str) -> Result<Self, DocumentError> {
-        let written: Written = toml::from_str(text).map_err(|e| DocumentError::from_toml(file, text, &e))?;
+        let written: Written =
+            toml::from_str(text).map_err(|e| DocumentError::parser(file, text, e.span(), e.message()))?;
         let wrong = |near: &str, message: String| DocumentError::near(file, text, near, message);
         if written.schema != 1 {
             return Err(wrong("schema", format!("schema {} is not known; this version reads 1", written.schema)));

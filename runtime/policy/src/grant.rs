@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use chitin_types::{Capabilities, Digest, FsAsk, FsMode, FunctionName, HostPattern, HttpAsk, Limits, ToolName};
+use chitin_types::{
+    Capabilities, Digest, DocumentError, FsAsk, FsMode, FunctionName, HostPattern, HttpAsk, Limits, ToolName,
+};
 use serde::{Deserialize, Serialize};
-
-use crate::PolicyError;
 
 /// One grant file, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,9 +136,9 @@ impl Grant {
     ///
     /// # Errors
     /// Anything in it is unknown, misspelled or too wide. Nothing of a refused file takes effect.
-    pub fn parse(file: &str, text: &str) -> Result<Self, PolicyError> {
-        let grant: Self = toml::from_str(text).map_err(|e| PolicyError::from_toml(file, text, &e))?;
-        grant.check(&|needle, message| PolicyError::near(file, text, needle, message))?;
+    pub fn parse(file: &str, text: &str) -> Result<Self, DocumentError> {
+        let grant: Self = toml::from_str(text).map_err(|e| DocumentError::parser(file, text, e.span(), e.message()))?;
+        grant.check(&|needle, message| DocumentError::near(file, text, needle, message))?;
         Ok(grant)
     }
 
@@ -170,7 +170,7 @@ impl Grant {
         Capabilities { fs, http }
     }
 
-    fn check(&self, wrong: &dyn Fn(&str, String) -> PolicyError) -> Result<(), PolicyError> {
+    fn check(&self, wrong: &dyn Fn(&str, String) -> DocumentError) -> Result<(), DocumentError> {
         if self.schema != 1 {
             return Err(wrong("schema", format!("schema {} is not known; this version reads 1", self.schema)));
         }
@@ -222,19 +222,19 @@ impl Defaults {
     ///
     /// # Errors
     /// It holds anything but a known schema and limits.
-    pub fn parse(file: &str, text: &str) -> Result<Self, PolicyError> {
+    pub fn parse(file: &str, text: &str) -> Result<Self, DocumentError> {
         let defaults: Self = toml::from_str(text).map_err(|e| {
-            PolicyError::from_toml(file, text, &e)
+            DocumentError::parser(file, text, e.span(), e.message())
                 .with_help("this file holds [limits] only; capabilities are given to one tool by name")
         })?;
         if defaults.schema != 1 {
-            return Err(PolicyError::near(file, text, "schema", format!("schema {} is not known", defaults.schema)));
+            return Err(DocumentError::near(file, text, "schema", format!("schema {} is not known", defaults.schema)));
         }
         Ok(defaults)
     }
 }
 
-fn check_mount(mount: &FsGrant, wrong: &dyn Fn(&str, String) -> PolicyError) -> Result<(), PolicyError> {
+fn check_mount(mount: &FsGrant, wrong: &dyn Fn(&str, String) -> DocumentError) -> Result<(), DocumentError> {
     let segments = mount.at.strip_prefix('/').map(|rest| rest.split('/').collect::<Vec<_>>());
     let plain =
         segments.is_some_and(|s| s.iter().all(|part| !matches!(*part, "" | "." | "..") && !part.contains('\0')));
@@ -250,7 +250,7 @@ fn check_mount(mount: &FsGrant, wrong: &dyn Fn(&str, String) -> PolicyError) -> 
     Ok(())
 }
 
-fn check_rule(rule: &HttpGrant, wrong: &dyn Fn(&str, String) -> PolicyError) -> Result<(), PolicyError> {
+fn check_rule(rule: &HttpGrant, wrong: &dyn Fn(&str, String) -> DocumentError) -> Result<(), DocumentError> {
     let plain_id = (1..=48).contains(&rule.id.len())
         && rule.id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     if !plain_id {

@@ -32,7 +32,6 @@
 
 pub mod authorize;
 pub mod effective;
-pub mod error;
 pub mod explain;
 pub mod grant;
 pub mod roots;
@@ -40,7 +39,6 @@ pub mod roots;
 pub use authorize::{Approval, Authorized, Call, CallDigest, Pending, Verdict, authorize};
 pub use chitin_types::HttpTarget;
 pub use effective::{Decision, Grants, Mount};
-pub use error::PolicyError;
 pub use explain::{Answer, Query, can, explain};
 pub use grant::{Accept, Ask, CallRule, Defaults, FsGrant, Grant, HttpGrant, Pin};
 pub use roots::{RootError, RootPlace, check_root, could_be_root};

@@ -3,10 +3,9 @@
 
 use std::{fmt, io};
 
-use chitin_package::{DocumentError, VerifyError};
-use chitin_policy::PolicyError;
+use chitin_package::VerifyError;
 use chitin_ports::{DescribeError, PortError};
-use chitin_types::Place;
+use chitin_types::{DocumentError, Place};
 
 /// One line for the user, and what to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,12 +102,6 @@ impl Said {
 impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
-    }
-}
-
-impl From<PolicyError> for RegistryError {
-    fn from(error: PolicyError) -> Self {
-        Self::Document { place: error.place, message: error.message, help: error.help }
     }
 }
 

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use chitin_policy::{Defaults, FsGrant, Grant, HttpGrant, PolicyError};
+use chitin_policy::{Defaults, FsGrant, Grant, HttpGrant};
 use chitin_ports::{Audit, AuditEntry, AuditKind};
-use chitin_types::{Digest, ToolName};
+use chitin_types::{Digest, DocumentError, ToolName};
 use serde_json::json;
 use toml_edit::DocumentMut;
 
@@ -213,7 +213,7 @@ pub(crate) fn edited_text(
 ) -> Result<String, RegistryError> {
     let file = shown(&Home::grant_file(tool));
     let mut document: DocumentMut =
-        text.parse().map_err(|e: toml_edit::TomlError| PolicyError::near(&file, text, "\0", e.message()))?;
+        text.parse().map_err(|e: toml_edit::TomlError| DocumentError::near(&file, text, "\0", e.message()))?;
     edit(&mut document)?;
     Ok(document.to_string())
 }
@@ -224,7 +224,7 @@ pub(crate) fn parse(tool: &ToolName, text: &str) -> Result<Grant, RegistryError>
     let grant = Grant::parse(&file, text)?;
     if grant.tool != *tool {
         let message = format!("the file is that of {tool}, and the grant is for {}", grant.tool);
-        return Err(PolicyError::near(&file, text, "tool", message).into());
+        return Err(DocumentError::near(&file, text, "tool", message).into());
     }
     Ok(grant)
 }

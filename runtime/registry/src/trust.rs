@@ -5,9 +5,9 @@
 
 use std::{fs, path::Path};
 
-use chitin_package::{DocumentError, KeyRing, TrustedKey};
+use chitin_package::{KeyRing, TrustedKey};
 use chitin_ports::{Audit, AuditEntry, AuditKind};
-use chitin_types::Place;
+use chitin_types::{DocumentError, Place};
 use serde_json::json;
 
 use crate::{

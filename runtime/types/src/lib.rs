@@ -7,6 +7,7 @@
 pub mod canonical;
 pub mod capability;
 pub mod digest;
+pub mod document;
 pub mod event;
 pub mod id;
 pub mod limits;
@@ -19,6 +20,7 @@ pub mod tool;
 
 pub use capability::{Capabilities, FsAsk, FsMode, HttpAsk, HttpTarget, Scheme};
 pub use digest::Digest;
+pub use document::DocumentError;
 pub use event::Event;
 pub use id::{CallId, FunctionName, NameError, SessionId, ToolName, TurnId, WireName};
 pub use limits::Limits;

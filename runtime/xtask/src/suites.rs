@@ -126,7 +126,7 @@ fn nextest(suite: &Suite, full: bool) -> Result<Count, String> {
 /// Tests written in documentation (a permit cannot be forged), formatting, lints.
 fn checks() -> (u64, u64) {
     let list: [(&str, &[&str]); 3] = [
-        ("doc tests", &["test", "-q", "--locked", "--doc", "-p", "chitin-policy"]),
+        ("doc tests", &["test", "-q", "--locked", "--doc", "-p", "chitin-policy", "-p", "chitin-package"]),
         ("formatting", &["fmt", "--all", "--check"]),
         ("lints", &["clippy", "-q", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ];

@@ -1,11 +1,13 @@
-//! What can be wrong with a policy document? One error with its place and the next step.
+//! What is wrong with a document that a person wrote? One error with its place and the next step; the whole is refused.
 
-use chitin_types::Place;
+use std::ops::Range;
 
-/// A policy document that is refused as a whole.
+use crate::Place;
+
+/// A configuration, grant, manifest or trust file that is refused as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
-pub struct PolicyError {
+pub struct DocumentError {
     /// Where, as `file:line:col`.
     pub place: Place,
     /// What is wrong there.
@@ -14,7 +16,7 @@ pub struct PolicyError {
     pub help: Option<String>,
 }
 
-impl PolicyError {
+impl DocumentError {
     /// An error at the first occurrence of `needle`, else at the beginning: serde forgets the place of a value that
     /// parsed but is not allowed.
     pub fn near(file: &str, text: &str, needle: &str, message: impl Into<String>) -> Self {
@@ -22,10 +24,10 @@ impl PolicyError {
         Self { place: Place::at(file, text, offset), message: message.into(), help: None }
     }
 
-    /// The parser's own error, with its place.
-    pub fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
-        let offset = error.span().map_or(0, |span| span.start);
-        Self { place: Place::at(file, text, offset), message: error.message().trim().to_owned(), help: None }
+    /// A parser's own error: the bytes it is about, where the parser says so, and its sentence.
+    pub fn parser(file: &str, text: &str, span: Option<Range<usize>>, message: &str) -> Self {
+        let offset = span.map_or(0, |span| span.start);
+        Self { place: Place::at(file, text, offset), message: message.trim().to_owned(), help: None }
     }
 
     /// The same error with a next step.
