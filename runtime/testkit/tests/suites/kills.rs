@@ -39,19 +39,19 @@ async fn nothing_acknowledged_is_lost_by_a_kill() {
             let note = world.next_note();
             chat.send(&note).await;
             let line = chat.line().await.expect("the chat goes on");
-            world.acknowledge(&note, line);
+            world.acknowledge(&note, &line);
         }
         let last = world.next_note();
         chat.send(&last).await;
         sleep(Duration::from_millis(rng.random_range(0..=DELAY_MS_MAX))).await;
         if let Some(line) = chat.kill().await {
-            world.acknowledge(&last, line);
+            world.acknowledge(&last, &line);
         }
         // Every other time the next start comes first: looking must not be what repairs.
         if kill.is_multiple_of(2) {
             world.assert_nothing_lost(&format!("kill {kill}")).await;
         }
-        slowest = slowest.max(world.next_start_answers(&["chat", "-m"]).await);
+        slowest = slowest.max(world.next_start_answers(&["--json", "chat", "-m"]).await);
         world.assert_nothing_lost(&format!("start after kill {kill}")).await;
     }
     println!("{kills} kills, {} messages acknowledged, slowest start {slowest:?}", world.acknowledged.len());
@@ -66,7 +66,7 @@ async fn an_interrupted_turn_leaves_a_session_that_goes_on() {
     let ran = world.chitin.run(&["tool", "grant", "chitin/http", "net", &origin]).await;
     assert_eq!(ran.code, 0, "{ran:?}");
     let prompt = format!("fetch {origin}/never");
-    let mut command = world.chitin.command(&["run", "--session", "one", "-p", &prompt]);
+    let mut command = world.chitin.command(&["--json", "run", "--session", "one", "-p", &prompt]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
     // The request has left the process and nobody answers it: this is the middle of the turn.
     let (unanswered, _) = timeout(ANSWER_MAX, listener.accept()).await.expect("the request comes").expect("a socket");
@@ -76,7 +76,7 @@ async fn an_interrupted_turn_leaves_a_session_that_goes_on() {
     drop(unanswered);
     world.assert_nothing_lost("an interrupted request").await;
     assert!(world.said().await.contains_key(&prompt), "the interrupted message is not in the session");
-    world.next_start_answers(&["run", "--session", "one", "-p"]).await;
+    world.next_start_answers(&["--json", "run", "--session", "one", "-p"]).await;
     world.assert_nothing_lost("a start after an interrupted request").await;
 }
 
@@ -86,7 +86,7 @@ async fn an_interrupt_at_any_moment_leaves_a_session_that_goes_on() {
     let mut world = World::new().await;
     for _ in 0..INTERRUPTS {
         let note = world.next_note();
-        let mut command = world.chitin.command(&["run", "--session", "one", "-p", &note.prompt()]);
+        let mut command = world.chitin.command(&["--json", "run", "--session", "one", "-p", &note.prompt()]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
         let delay_ms = rng.random_range(0..=DELAY_MS_MAX);
         sleep(Duration::from_millis(delay_ms)).await;
@@ -98,11 +98,11 @@ async fn an_interrupt_at_any_moment_leaves_a_session_that_goes_on() {
         assert!(ended, "after {delay_ms} ms: {output:?}");
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         if let Some((line, _)) = printed.split_once('\n') {
-            world.acknowledge(&note, line.to_owned());
+            world.acknowledge(&note, line);
         }
         let when = format!("an interrupt after {delay_ms} ms");
         world.assert_nothing_lost(&when).await;
-        world.next_start_answers(&["run", "--session", "one", "-p"]).await;
+        world.next_start_answers(&["--json", "run", "--session", "one", "-p"]).await;
         world.assert_nothing_lost(&when).await;
     }
 }
@@ -124,9 +124,12 @@ impl World {
         Note(self.notes)
     }
 
-    fn acknowledge(&mut self, note: &Note, line: String) {
-        assert!(line.contains(&format!(" to {}", note.file())), "{note:?} was answered with {line:?}");
-        self.acknowledged.insert(note.clone(), line);
+    /// `line` is one JSON document. Its text answers this note, and also one before it whose turn was cut off.
+    fn acknowledge(&mut self, note: &Note, line: &str) {
+        let document: Value = serde_json::from_str(line).unwrap_or_default();
+        let text = document["text"].as_str().unwrap_or_default();
+        assert!(text.contains(&format!(" to {}", note.file())), "{note:?} was answered with {line:?}");
+        self.acknowledged.insert(note.clone(), text.to_owned());
     }
 
     /// Sends one message through a fresh process and tells how long it took from its start to its end.
@@ -139,7 +142,7 @@ impl World {
         let took = began.elapsed();
         assert_eq!(ran.code, 0, "the next start: {ran:?}");
         assert!(took < RECOVERY_MAX, "the next start took {took:?}: {ran:?}");
-        self.acknowledge(&note, ran.out.lines().next().unwrap_or_default().to_owned());
+        self.acknowledge(&note, ran.out.trim());
         took
     }
 
@@ -220,7 +223,7 @@ impl Chat {
     fn start(chitin: &Chitin) -> Self {
         // Into a file, because a pipe that nobody reads would stop the chat one day.
         let log = File::create(chitin.outside().join("chat.log")).expect("a log file");
-        let mut command = chitin.command(&["chat"]);
+        let mut command = chitin.command(&["--json", "chat"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::from(log));
         let mut child = command.spawn().expect("the binary starts");
         let stdin = child.stdin.take().expect("its input is a pipe");
