@@ -3,24 +3,15 @@
 use std::fs::File;
 use std::io::Read;
 
-use chitin_sdk::{Failure, Part};
-use serde::{Deserialize, Serialize};
+use chitin_sdk::{Failure, Json, tool};
+use serde::Serialize;
 
-use crate::path::GuestPath;
+use crate::path::{CHARACTERS_MAX, GuestPath};
 use crate::refusal;
 use crate::store::store;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FileEdit {
-    path: String,
-    old: String,
-    new: String,
-    all: Option<bool>,
-}
-
 #[derive(Serialize)]
-struct Changed {
+pub(crate) struct Changed {
     path: String,
     replacements: usize,
     /// The lines, as they were before, on which a replaced piece began; the first few.
@@ -28,18 +19,33 @@ struct Changed {
     bytes: usize,
 }
 
-pub(crate) fn file_edit(wanted: &FileEdit) -> Result<Vec<Part>, Failure> {
-    let path = GuestPath::parse(&wanted.path)?;
+/// Replaces one exact piece of text in a file. `old` must occur exactly once, white space included, unless `all` is set;
+/// nothing is changed otherwise.
+#[tool(reads, writes, title = "Edit a file")]
+pub(crate) fn file_edit(
+    /// The file to change. Relative paths start at /workspace.
+    #[arg(max_length = CHARACTERS_MAX)]
+    path: String,
+    /// The text to replace, as it stands in the file.
+    #[arg(min_length = 1)]
+    old: String,
+    /// The text that takes its place; empty to delete.
+    new: String,
+    /// Replace every occurrence.
+    #[arg(default = false)]
+    all: bool,
+) -> Result<Json<Changed>, Failure> {
+    let path = GuestPath::parse(&path)?;
     let text = read(&path)?;
-    let count = if wanted.all.unwrap_or(false) { Count::All } else { Count::ExactlyOne };
-    let edit = replaced(&text, &wanted.old, &wanted.new, count).map_err(|refusal| refusal.failure(&path))?;
+    let count = if all { Count::All } else { Count::ExactlyOne };
+    let edit = replaced(&text, &old, &new, count).map_err(|refusal| refusal.failure(&path))?;
     if edit.text.len() > EDIT_BYTES_MAX {
         return Err(refusal::too_large("write", &path, EDIT_BYTES_MAX as u64));
     }
     store(&path, edit.text.as_bytes())?;
     let lines = edit.lines.iter().copied().take(LINES_SHOWN).collect();
     let bytes = edit.text.len();
-    Ok(vec![Part::data(&Changed { path: path.to_string(), replacements: edit.lines.len(), lines, bytes })?])
+    Ok(Json(Changed { path: path.to_string(), replacements: edit.lines.len(), lines, bytes }))
 }
 
 fn read(path: &GuestPath) -> Result<String, Failure> {

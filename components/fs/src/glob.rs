@@ -2,24 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use chitin_sdk::{Failure, Part};
-use serde::{Deserialize, Serialize};
+use chitin_sdk::{Failure, Json, tool};
+use serde::Serialize;
 
 use crate::directory::{Calls, Kind};
-use crate::path::GuestPath;
+use crate::path::{CHARACTERS_MAX, GuestPath};
 use crate::walk::{Names, walk};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Glob {
-    pattern: String,
-    path: Option<String>,
-    hidden: Option<bool>,
-    max_results: Option<u32>,
-}
-
 #[derive(Serialize)]
-struct Answer {
+pub(crate) struct Answer {
     /// Paths as the other functions take them; directories end with a slash.
     matches: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,12 +18,27 @@ struct Answer {
     unreadable: u32,
 }
 
-pub(crate) fn glob(wanted: &Glob) -> Result<Vec<Part>, Failure> {
-    let base = GuestPath::parse_or_workspace(wanted.path.as_deref())?;
-    let pattern = Pattern::parse("pattern", &wanted.pattern)?;
-    let results_max = wanted.max_results.unwrap_or(RESULTS_MAX).clamp(1, RESULTS_MAX) as usize;
+/// Finds files and directories whose path matches a pattern: `*` and `?` within a name, `**` across directories, `[a-z]`,
+/// `{a,b}`. A pattern without a slash matches names at any depth. Results are sorted by path.
+#[tool(reads, idempotent, repeatable, title = "Find files by name")]
+pub(crate) fn glob(
+    /// For example `src/**/*.rs` or `*.{md,txt}`.
+    #[arg(min_length = 1)]
+    pattern: String,
+    /// Where to look; the workspace when left out. Relative paths start at /workspace.
+    #[arg(max_length = CHARACTERS_MAX)]
+    path: Option<String>,
+    /// Also look at names that start with a dot, and into .git, node_modules, __pycache__.
+    hidden: Option<bool>,
+    /// The most results to give.
+    #[arg(minimum = 1, maximum = RESULTS_MAX, default = RESULTS_MAX)]
+    max_results: u32,
+) -> Result<Json<Answer>, Failure> {
+    let base = GuestPath::parse_or_workspace(path.as_deref())?;
+    let pattern = Pattern::parse("pattern", &pattern)?;
+    let results_max = max_results.clamp(1, RESULTS_MAX) as usize;
     let (mut matches, mut path_bytes) = (Vec::new(), 0);
-    let walked = walk(&base, names(wanted.hidden, &pattern), &Calls::of_one_call(), |found| {
+    let walked = walk(&base, names(hidden, &pattern), &Calls::of_one_call(), |found| {
         if !pattern.matches(found.relative) {
             return ControlFlow::Continue(());
         }
@@ -45,7 +51,7 @@ pub(crate) fn glob(wanted: &Glob) -> Result<Vec<Part>, Failure> {
         matches.push(path);
         ControlFlow::Continue(())
     })?;
-    Ok(vec![Part::data(&Answer { matches, stopped: walked.stopped, unreadable: walked.unreadable })?])
+    Ok(Json(Answer { matches, stopped: walked.stopped, unreadable: walked.unreadable }))
 }
 
 /// Hidden names are visited when that is asked for, or when the pattern itself names one.
@@ -94,7 +100,7 @@ impl Pattern {
 }
 
 /// More paths than this are a reason to ask more exactly.
-pub(crate) const RESULTS_MAX: u32 = 1000;
+const RESULTS_MAX: u32 = 1000;
 /// Keeps deep trees with long names below the output limit.
 const PATH_BYTES_MAX: usize = 128 * 1024;
 /// A pattern is typed, not generated; matching time grows with it.

@@ -4,29 +4,38 @@ use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use chitin_sdk::{Failure, Part};
+use chitin_sdk::{Argument, Failure, Json, tool};
 use regex_lite::{Regex, RegexBuilder};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::directory::{Calls, Kind, READ_CALLS};
 use crate::glob::{Pattern, names};
-use crate::path::GuestPath;
+use crate::path::{CHARACTERS_MAX, GuestPath};
 use crate::refusal;
 use crate::walk::{Names, walk};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Argument)]
 pub(crate) struct Grep {
+    /// The regular expression.
+    #[arg(min_length = 1)]
     pattern: String,
+    /// A directory or one file; the workspace when left out. Relative paths start at /workspace.
+    #[arg(max_length = CHARACTERS_MAX)]
     path: Option<String>,
+    /// Search only files that match this pattern, as in `glob`.
     glob: Option<String>,
-    ignore_case: Option<bool>,
+    /// Treat capitals and small letters alike.
+    #[arg(default = false)]
+    ignore_case: bool,
+    /// Also look at names that start with a dot, and into .git, node_modules, __pycache__.
     hidden: Option<bool>,
-    max_results: Option<u32>,
+    /// The most results to give.
+    #[arg(minimum = 1, maximum = RESULTS_MAX, default = RESULTS_DEFAULT)]
+    max_results: u32,
 }
 
 #[derive(Serialize)]
-struct Summary {
+pub(crate) struct Summary {
     matches: usize,
     files_with_matches: u32,
     files_searched: u32,
@@ -36,16 +45,19 @@ struct Summary {
     unreadable: u32,
 }
 
-pub(crate) fn grep(wanted: &Grep) -> Result<Vec<Part>, Failure> {
+/// Finds the lines of text files that match a regular expression (no look-around, no back-references) and gives them as
+/// `path:line: text`. Binary and very large files are passed over and counted.
+#[tool(reads, idempotent, repeatable, title = "Search in files")]
+pub(crate) fn grep(#[args] wanted: Grep) -> Result<(String, Json<Summary>), Failure> {
     let base = GuestPath::parse_or_workspace(wanted.path.as_deref())?;
-    let needle = Needle::parse(&wanted.pattern, wanted.ignore_case.unwrap_or(false))?;
+    let needle = Needle::parse(&wanted.pattern, wanted.ignore_case)?;
     let filter = wanted.glob.as_deref().map(|text| Pattern::parse("glob", text)).transpose()?;
-    let results_max = wanted.max_results.unwrap_or(RESULTS_DEFAULT).clamp(1, RESULTS_MAX) as usize;
+    let results_max = wanted.max_results.clamp(1, RESULTS_MAX) as usize;
     let mut search = Search::new(needle, results_max);
     let found = base.as_path().metadata().map_err(|error| refusal::failure(&error, "search", &base))?;
     if !found.is_dir() {
         let stopped = search.file(&base).break_value();
-        return search.answer(stopped, 0);
+        return Ok(search.answer(stopped, 0));
     }
     let wanted_names = match (&filter, wanted.hidden) {
         (Some(filter), hidden) => names(hidden, filter),
@@ -62,7 +74,7 @@ pub(crate) fn grep(wanted: &Grep) -> Result<Vec<Part>, Failure> {
             ControlFlow::Continue(())
         }
     })?;
-    search.answer(walked.stopped, walked.unreadable)
+    Ok(search.answer(walked.stopped, walked.unreadable))
 }
 
 /// What is looked for. Plain text is most of what is asked, and many times faster than an expression.
@@ -166,7 +178,7 @@ impl Search {
         ControlFlow::Continue(())
     }
 
-    fn answer(self, stopped: Option<&'static str>, unreadable: u32) -> Result<Vec<Part>, Failure> {
+    fn answer(self, stopped: Option<&'static str>, unreadable: u32) -> (String, Json<Summary>) {
         let summary = Summary {
             matches: self.matches,
             files_with_matches: self.files_with_matches,
@@ -176,7 +188,7 @@ impl Search {
             unreadable,
         };
         let lines = if self.matches == 0 { "no matches".to_owned() } else { self.lines };
-        Ok(vec![Part::text(lines), Part::data(&summary)?])
+        (lines, Json(summary))
     }
 }
 
@@ -186,9 +198,9 @@ fn shortened(line: &str) -> (&str, &'static str) {
     (line.get(..end).unwrap_or(line), if end < line.len() { " …" } else { "" })
 }
 
-pub(crate) const RESULTS_DEFAULT: u32 = 100;
+const RESULTS_DEFAULT: u32 = 100;
 /// More lines than this are a reason to ask more exactly.
-pub(crate) const RESULTS_MAX: u32 = 1000;
+const RESULTS_MAX: u32 = 1000;
 /// A minified file is one line of a megabyte.
 const LINE_BYTES_SHOWN: usize = 300;
 /// Leaves room below the output limit for the last line and the summary.

@@ -6,7 +6,6 @@
 //!
 //! Never: paths of the host. A guest sees roots that the host opened for it, and asks the host for everything below.
 
-mod describe;
 mod directory;
 mod edit;
 mod glob;
@@ -24,26 +23,17 @@ mod walk;
 mod wasi;
 mod write;
 
-use chitin_sdk::{Call, Failure, Part, Tool, ToolPack, export_pack};
+chitin_sdk::export_tools!(read::file_read, write::file_write, edit::file_edit, list::list_dir, glob::glob, grep::grep,);
 
-struct Files;
+#[cfg(test)]
+mod tests {
+    use chitin_sdk::ToolFunction;
 
-impl ToolPack for Files {
-    fn tools() -> Vec<Tool> {
-        describe::tools()
-    }
-
-    fn invoke(call: Call) -> Result<Vec<Part>, Failure> {
-        match call.tool.as_str() {
-            "file_read" => read::file_read(&call.args()?),
-            "file_write" => write::file_write(&call.args()?),
-            "file_edit" => edit::file_edit(&call.args()?),
-            "list_dir" => list::list_dir(&call.args()?),
-            "glob" => glob::glob(&call.args()?),
-            "grep" => grep::grep(&call.args()?),
-            _ => Err(call.unknown_tool()),
+    #[test]
+    fn the_model_is_told_which_directories_are_passed_over() {
+        let said = format!("and into {}.", crate::walk::SKIPPED_DIRECTORIES.join(", "));
+        for schema in [crate::glob::glob::tool().input_schema, crate::grep::grep::tool().input_schema] {
+            assert!(schema.contains(&said), "{schema}");
         }
     }
 }
-
-export_pack!(Files);

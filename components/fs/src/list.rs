@@ -3,23 +3,16 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use chitin_sdk::{Failure, Part};
-use serde::{Deserialize, Serialize};
+use chitin_sdk::{Failure, Json, tool};
+use serde::Serialize;
 
 use crate::directory::{self, Calls, Kind, SIZE_CALLS};
-use crate::path::GuestPath;
+use crate::path::{CHARACTERS_MAX, GuestPath};
 use crate::roots;
 use crate::walk::{Names, walk};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ListDir {
-    path: Option<String>,
-    depth: Option<u32>,
-}
-
 #[derive(Serialize)]
-struct Listing {
+pub(crate) struct Listing {
     path: String,
     entries: Vec<Listed>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,20 +21,30 @@ struct Listing {
 }
 
 #[derive(Serialize)]
-struct Listed {
+pub(crate) struct Listed {
     name: String,
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
 }
 
-pub(crate) fn list_dir(wanted: &ListDir) -> Result<Vec<Part>, Failure> {
-    let path = GuestPath::parse_or_workspace(wanted.path.as_deref())?;
-    let depth = wanted.depth.unwrap_or(1).clamp(1, DEPTH_MAX);
+/// Lists what a directory holds: name, kind (file, dir, link, other) and size. With `depth` above 1 it goes into
+/// directories, but not through links.
+#[tool(reads, idempotent, repeatable, title = "List a directory")]
+pub(crate) fn list_dir(
+    /// The directory; the workspace when left out. Relative paths start at /workspace.
+    #[arg(max_length = CHARACTERS_MAX)]
+    path: Option<String>,
+    /// How many levels to list.
+    #[arg(minimum = 1, maximum = DEPTH_MAX, default = 1)]
+    depth: u32,
+) -> Result<Json<Listing>, Failure> {
+    let path = GuestPath::parse_or_workspace(path.as_deref())?;
+    let depth = depth.clamp(1, DEPTH_MAX);
     let granted = roots::granted();
     if path.as_path() == Path::new("/") && !granted.iter().any(|root| root == "/") {
         let entries = granted.iter().map(|root| listed_root(root)).collect();
-        return Ok(vec![Part::data(&Listing { path: path.to_string(), entries, stopped: None, unreadable: 0 })?]);
+        return Ok(Json(Listing { path: path.to_string(), entries, stopped: None, unreadable: 0 }));
     }
     let calls = Calls::of_one_call();
     let (mut entries, mut name_bytes) = (Vec::new(), 0);
@@ -54,8 +57,8 @@ pub(crate) fn list_dir(wanted: &ListDir) -> Result<Vec<Part>, Failure> {
         entries.push(Listed { name: found.relative.to_owned(), kind: kind_name(found.kind), bytes });
         ControlFlow::Continue(())
     })?;
-    let listing = Listing { path: path.to_string(), entries, stopped: walked.stopped, unreadable: walked.unreadable };
-    Ok(vec![Part::data(&listing)?])
+    let (stopped, unreadable) = (walked.stopped, walked.unreadable);
+    Ok(Json(Listing { path: path.to_string(), entries, stopped, unreadable }))
 }
 
 /// Nothing is granted at `/` itself, but whoever lists it wants to know what there is.
@@ -78,7 +81,7 @@ fn kind_name(kind: Kind) -> &'static str {
 }
 
 /// Deeper trees are what `glob` is for.
-pub(crate) const DEPTH_MAX: u32 = 5;
+const DEPTH_MAX: u32 = 5;
 /// A listing longer than this is no longer read by anybody. With the bound on names it stays below the output limit.
 const ENTRIES_MAX: usize = 2000;
 /// Names can be made long on purpose, to fill the answer with a few of them.

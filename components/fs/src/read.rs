@@ -3,22 +3,14 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Error};
 
-use chitin_sdk::{Failure, Part};
-use serde::{Deserialize, Serialize};
+use chitin_sdk::{Failure, Json, tool};
+use serde::Serialize;
 
-use crate::path::GuestPath;
+use crate::path::{CHARACTERS_MAX, GuestPath};
 use crate::refusal;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FileRead {
-    path: String,
-    offset_line: Option<u64>,
-    limit_lines: Option<u64>,
-}
-
 #[derive(Serialize)]
-struct Shown {
+pub(crate) struct Shown {
     path: String,
     first_line: u64,
     lines: u64,
@@ -30,12 +22,25 @@ struct Shown {
     note: Option<&'static str>,
 }
 
-pub(crate) fn file_read(wanted: &FileRead) -> Result<Vec<Part>, Failure> {
-    let path = GuestPath::parse(&wanted.path)?;
-    let first_line = wanted.offset_line.unwrap_or(1).max(1);
+/// Reads a UTF-8 text file, or a range of its lines. The answer is the text, then an object that says which lines it holds
+/// and, when there are more, with which `offset_line` to go on.
+#[tool(reads, idempotent, repeatable, title = "Read a file")]
+pub(crate) fn file_read(
+    /// The file to read. Relative paths start at /workspace.
+    #[arg(max_length = CHARACTERS_MAX)]
+    path: String,
+    /// The first line to read, counted from 1.
+    #[arg(minimum = 1, default = 1)]
+    offset_line: u64,
+    /// The most lines to read; all when left out.
+    #[arg(minimum = 1)]
+    limit_lines: Option<u64>,
+) -> Result<(String, Json<Shown>), Failure> {
+    let path = GuestPath::parse(&path)?;
+    let first_line = offset_line.max(1);
     let limits = Limits {
         skipped_lines: first_line - 1,
-        lines_max: wanted.limit_lines.unwrap_or(u64::MAX),
+        lines_max: limit_lines.unwrap_or(u64::MAX),
         bytes_max: READ_BYTES_MAX,
         skipped_bytes_max: SKIPPED_BYTES_MAX,
     };
@@ -57,7 +62,7 @@ pub(crate) fn file_read(wanted: &FileRead) -> Result<Vec<Part>, Failure> {
         next_offset_line: more.then_some(first_line + window.lines),
         note: (window.end == End::InsideOfLine).then_some("the last line was too long and is cut"),
     };
-    Ok(vec![Part::text(text), Part::data(&shown)?])
+    Ok((text, Json(shown)))
 }
 
 fn open(path: &GuestPath) -> Result<File, Error> {

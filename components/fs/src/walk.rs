@@ -144,7 +144,8 @@ fn is_skipped(name: &str, kind: Kind) -> bool {
     kind == Kind::Dir && SKIPPED_DIRECTORIES.contains(&name)
 }
 
-/// What programs write for themselves: large, and never what a question about somebody's files is about.
+/// What programs write for themselves: large, and never what a question about somebody's files is about. The comments on
+/// `hidden` in `glob` and `grep` tell the model.
 pub(crate) const SKIPPED_DIRECTORIES: [&str; 3] = [".git", "node_modules", "__pycache__"];
 /// A home directory granted by mistake has millions of entries, and each takes memory and time.
 const WALK_ENTRIES_MAX: usize = 20_000;

@@ -2,45 +2,48 @@
 
 use std::io::ErrorKind;
 
-use chitin_sdk::{Failure, Part};
-use serde::{Deserialize, Serialize};
+use chitin_sdk::{Failure, Json, tool};
+use serde::Serialize;
 
-use crate::path::GuestPath;
+use crate::path::{CHARACTERS_MAX, GuestPath};
 use crate::refusal;
 use crate::roots;
 use crate::store::{Stored, store};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FileWrite {
-    path: String,
-    content: String,
-    create_parents: Option<bool>,
-}
-
 #[derive(Serialize)]
-struct Written {
+pub(crate) struct Written {
     path: String,
     bytes: usize,
     created: bool,
 }
 
-pub(crate) fn file_write(wanted: &FileWrite) -> Result<Vec<Part>, Failure> {
-    let path = GuestPath::parse(&wanted.path)?;
-    if wanted.content.len() > WRITE_BYTES_MAX {
+/// Writes a whole text file: creates it, or replaces what it held. To change a part of a file use `file_edit`.
+#[tool(writes, idempotent, title = "Write a file")]
+pub(crate) fn file_write(
+    /// The file to write. Relative paths start at /workspace.
+    #[arg(max_length = CHARACTERS_MAX)]
+    path: String,
+    /// All that the file holds afterwards.
+    content: String,
+    /// Create missing directories above it.
+    #[arg(default = true)]
+    create_parents: bool,
+) -> Result<Json<Written>, Failure> {
+    let path = GuestPath::parse(&path)?;
+    if content.len() > WRITE_BYTES_MAX {
         return Err(refusal::too_large("write", &path, WRITE_BYTES_MAX as u64));
     }
-    if wanted.create_parents.unwrap_or(true) {
-        create_parents(&path)?;
+    if create_parents {
+        create_directories_above(&path)?;
     } else {
         require_parent(&path)?;
     }
-    let stored = store(&path, wanted.content.as_bytes())?;
+    let stored = store(&path, content.as_bytes())?;
     let created = stored == Stored::Created;
-    Ok(vec![Part::data(&Written { path: path.to_string(), bytes: wanted.content.len(), created })?])
+    Ok(Json(Written { path: path.to_string(), bytes: content.len(), created }))
 }
 
-fn create_parents(path: &GuestPath) -> Result<(), Failure> {
+fn create_directories_above(path: &GuestPath) -> Result<(), Failure> {
     match path.as_path().parent() {
         // Asked first, because creating a root that exists is refused where only the host may create it.
         Some(parent) if !parent.is_dir() => std::fs::create_dir_all(parent).map_err(|error| {

@@ -6,31 +6,12 @@
 //! Never: a rule about which servers may be asked. The host judges every request, each redirect anew.
 
 mod charset;
-mod describe;
 mod fetch;
 mod outline;
 mod page;
 mod request;
 
-use chitin_sdk::{Call, Failure, Part, Tool, ToolPack, export_pack};
-
-struct Http;
-
-impl ToolPack for Http {
-    fn tools() -> Vec<Tool> {
-        describe::tools()
-    }
-
-    fn invoke(call: Call) -> Result<Vec<Part>, Failure> {
-        match call.tool.as_str() {
-            "http_request" => request::http_request(call.args()?),
-            "web_fetch" => fetch::web_fetch(&call.args()?),
-            _ => Err(call.unknown_tool()),
-        }
-    }
-}
-
-export_pack!(Http);
+chitin_sdk::export_tools!(request::http_request, fetch::web_fetch);
 
 /// What is read of an answer at most: larger ones are downloads, which do not fit into a conversation.
 const BODY_BYTES_MAX: usize = 1024 * 1024;

@@ -3,23 +3,13 @@
 use std::collections::BTreeMap;
 
 use chitin_sdk::http::{HttpRequest, HttpResponse, Url};
-use chitin_sdk::{Failure, Part};
-use serde::{Deserialize, Serialize};
+use chitin_sdk::{Failure, Json, tool};
+use serde::Serialize;
 
 use crate::{BODY_BYTES_MAX, TEXT_BYTES_MAX, WAIT_MAX, charset};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
-    method: String,
-    url: String,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    body: Option<String>,
-}
-
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct Answer {
+pub(crate) struct Answer {
     status: u16,
     /// Values of a name that came more than once are joined by commas.
     headers: BTreeMap<String, String>,
@@ -32,20 +22,34 @@ struct Answer {
     cut: bool,
 }
 
-pub(crate) fn http_request(wanted: Wanted) -> Result<Vec<Part>, Failure> {
-    let method = wanted.method.to_ascii_uppercase();
+/// Sends one HTTP request and gives the status, headers and body of the answer, also when the status is an error. Redirects
+/// are not followed. To read a web page use `web_fetch`.
+#[tool(reads, writes, open_world, title = "Send an HTTP request")]
+pub(crate) fn http_request(
+    /// The method.
+    #[arg(choices = METHODS)]
+    method: String,
+    /// An absolute http or https address.
+    #[arg(min_length = 8, max_length = 8192)]
+    url: String,
+    /// Names and values.
+    headers: Option<BTreeMap<String, String>>,
+    /// The body; set `content-type` in `headers`.
+    body: Option<String>,
+) -> Result<Json<Answer>, Failure> {
+    let method = method.to_ascii_uppercase();
     if !METHODS.contains(&method.as_str()) {
         let message = format!("argument `method`: `{method}` is not one of {}", METHODS.join(", "));
         return Err(Failure::invalid_input(message).with_code("bad-argument"));
     }
-    let mut request = HttpRequest::new(&method, Url::parse(&wanted.url)?).timeout(WAIT_MAX);
-    for (name, value) in &wanted.headers {
+    let mut request = HttpRequest::new(&method, Url::parse(&url)?).timeout(WAIT_MAX);
+    for (name, value) in headers.iter().flatten() {
         request = request.header(name, value);
     }
-    if let Some(body) = wanted.body {
+    if let Some(body) = body {
         request = request.body(body);
     }
-    Ok(vec![Part::data(&answer(request.send(BODY_BYTES_MAX)?))?])
+    Ok(Json(answer(request.send(BODY_BYTES_MAX)?)))
 }
 
 fn answer(response: HttpResponse) -> Answer {
@@ -81,7 +85,7 @@ fn cut_as_json(text: &mut String, escaped_bytes_max: usize) -> bool {
 }
 
 /// What a tool may want to send. `CONNECT` and `TRACE` are for proxies and for looking at them.
-pub(crate) const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /// Servers send megabytes of cookies and policies when nobody stops them.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 

@@ -1,42 +1,35 @@
 //! `date_add` and `date_diff`: how far from one point in time to another.
 
-use chitin_sdk::{Failure, Part};
+use chitin_sdk::{Argument, Failure, Json, tool};
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use jiff::{Span, Timestamp, Unit};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::instant::{civil, parse, shown};
+use crate::instant::{Shown, TimeText, civil, clock, parse, shown};
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Argument, Default)]
 pub(crate) struct Add {
-    from: Option<String>,
-    #[serde(default)]
-    years: i64,
-    #[serde(default)]
-    months: i64,
-    #[serde(default)]
-    weeks: i64,
-    #[serde(default)]
-    days: i64,
-    #[serde(default)]
-    hours: i64,
-    #[serde(default)]
-    minutes: i64,
-    #[serde(default)]
-    seconds: i64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Diff {
-    from: Option<String>,
-    to: String,
+    /// Where to start; now when left out.
+    from: Option<TimeText>,
+    /// How many years to add; negative to go back.
+    years: Option<i64>,
+    /// How many months to add; negative to go back.
+    months: Option<i64>,
+    /// How many weeks to add; negative to go back.
+    weeks: Option<i64>,
+    /// How many days to add; negative to go back.
+    days: Option<i64>,
+    /// How many hours to add; negative to go back.
+    hours: Option<i64>,
+    /// How many minutes to add; negative to go back.
+    minutes: Option<i64>,
+    /// How many seconds to add; negative to go back.
+    seconds: Option<i64>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
-struct Distance {
+pub(crate) struct Distance {
     years: i16,
     months: i32,
     days: i32,
@@ -47,29 +40,44 @@ struct Distance {
     total_seconds: i64,
 }
 
-pub(crate) fn date_add(wanted: &Add, now: Timestamp) -> Result<Vec<Part>, Failure> {
-    let from = parse("from", wanted.from.as_deref().unwrap_or("now"), now)?;
-    let moved = moved(from, wanted).map_err(|error| out_of_range(&error))?;
-    Ok(vec![Part::data(&shown(moved))?])
+/// Moves a point in time by calendar units. A day that a month does not have becomes its last one: January 31st and one
+/// month is the end of February.
+#[tool(idempotent, title = "Add to a date")]
+pub(crate) fn date_add(#[args] wanted: Add) -> Result<Json<Shown>, Failure> {
+    let from = or_now("from", wanted.from.as_ref(), clock()?)?;
+    let moved = moved(from, &wanted).map_err(|error| out_of_range(&error))?;
+    Ok(Json(shown(moved)))
 }
 
-pub(crate) fn date_diff(wanted: &Diff, now: Timestamp) -> Result<Vec<Part>, Failure> {
-    let from = parse("from", wanted.from.as_deref().unwrap_or("now"), now)?;
-    let to = parse("to", &wanted.to, now)?;
-    let distance = distance(from, to).map_err(|error| out_of_range(&error))?;
-    Ok(vec![Part::data(&distance)?])
+/// Gives how far it is from one point in time to another: in calendar units that add up, and as a sum in days and in
+/// seconds. Negative when the second lies before the first.
+#[tool(idempotent, title = "Compare two dates")]
+pub(crate) fn date_diff(
+    /// The first time; now when left out.
+    from: Option<TimeText>,
+    /// The second time.
+    to: TimeText,
+) -> Result<Json<Distance>, Failure> {
+    let now = clock()?;
+    let from = or_now("from", from.as_ref(), now)?;
+    let to = parse("to", &to.0, now)?;
+    Ok(Json(distance(from, to).map_err(|error| out_of_range(&error))?))
+}
+
+fn or_now(argument: &str, text: Option<&TimeText>, now: Timestamp) -> Result<Timestamp, Failure> {
+    text.map_or(Ok(now), |text| parse(argument, &text.0, now))
 }
 
 /// One unit after the other, the largest first: the units of one span would all have to go the same way.
 fn moved(from: Timestamp, by: &Add) -> Result<Timestamp, jiff::Error> {
     let steps = [
-        Span::new().try_years(by.years)?,
-        Span::new().try_months(by.months)?,
-        Span::new().try_weeks(by.weeks)?,
-        Span::new().try_days(by.days)?,
-        Span::new().try_hours(by.hours)?,
-        Span::new().try_minutes(by.minutes)?,
-        Span::new().try_seconds(by.seconds)?,
+        Span::new().try_years(by.years.unwrap_or(0))?,
+        Span::new().try_months(by.months.unwrap_or(0))?,
+        Span::new().try_weeks(by.weeks.unwrap_or(0))?,
+        Span::new().try_days(by.days.unwrap_or(0))?,
+        Span::new().try_hours(by.hours.unwrap_or(0))?,
+        Span::new().try_minutes(by.minutes.unwrap_or(0))?,
+        Span::new().try_seconds(by.seconds.unwrap_or(0))?,
     ];
     let moved = steps.into_iter().try_fold(civil(from), DateTime::checked_add)?;
     Offset::UTC.to_timestamp(moved)
@@ -114,13 +122,21 @@ mod tests {
 
     #[test]
     fn calendar_units_are_added() {
-        check("2026-01-31T12:00:00Z", &Add { months: 1, ..Add::default() }, "2026-02-28T12:00:00Z");
-        check("2024-02-29T00:00:00Z", &Add { years: 1, ..Add::default() }, "2025-02-28T00:00:00Z");
-        check("2026-01-01T00:00:00Z", &Add { weeks: 1, days: 1, hours: 25, ..Add::default() }, "2026-01-10T01:00:00Z");
-        check("2026-01-01T00:00:00Z", &Add { seconds: -1, ..Add::default() }, "2025-12-31T23:59:59Z");
-        check("2026-01-10T00:00:00Z", &Add { months: 1, days: -1, ..Add::default() }, "2026-02-09T00:00:00Z");
-        check("2026-01-01T00:00:00Z", &Add { years: 9000, ..Add::default() }, "out of range");
-        check("2026-01-01T00:00:00Z", &Add { hours: i64::MAX, ..Add::default() }, "out of range");
+        check("2026-01-31T12:00:00Z", &Add { months: Some(1), ..Add::default() }, "2026-02-28T12:00:00Z");
+        check("2024-02-29T00:00:00Z", &Add { years: Some(1), ..Add::default() }, "2025-02-28T00:00:00Z");
+        check(
+            "2026-01-01T00:00:00Z",
+            &Add { weeks: Some(1), days: Some(1), hours: Some(25), ..Add::default() },
+            "2026-01-10T01:00:00Z",
+        );
+        check("2026-01-01T00:00:00Z", &Add { seconds: Some(-1), ..Add::default() }, "2025-12-31T23:59:59Z");
+        check(
+            "2026-01-10T00:00:00Z",
+            &Add { months: Some(1), days: Some(-1), ..Add::default() },
+            "2026-02-09T00:00:00Z",
+        );
+        check("2026-01-01T00:00:00Z", &Add { years: Some(9000), ..Add::default() }, "out of range");
+        check("2026-01-01T00:00:00Z", &Add { hours: Some(i64::MAX), ..Add::default() }, "out of range");
     }
 
     #[test]

@@ -2,16 +2,21 @@
 
 use std::time::SystemTime;
 
-use chitin_sdk::{Failure, Part};
+use chitin_sdk::{Argument, Failure, Json, Schema, tool};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Weekday};
 use jiff::tz::Offset;
 use serde::{Deserialize, Serialize};
 
+/// A point in time as a call writes it.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Convert {
-    value: String,
+#[serde(transparent)]
+pub(crate) struct TimeText(pub(crate) String);
+
+impl Argument for TimeText {
+    fn schema(description: &str) -> Schema {
+        Schema::string(&format!("{description} {FORMS}")).min_length(1).max_length(64)
+    }
 }
 
 /// A point in time as every function shows it.
@@ -23,30 +28,40 @@ pub(crate) struct Shown {
 }
 
 #[derive(Serialize)]
-struct Converted {
+pub(crate) struct Converted {
     #[serde(flatten)]
     shown: Shown,
     day_of_year: i16,
     iso_week: String,
 }
 
-pub(crate) fn now(now: Timestamp) -> Result<Vec<Part>, Failure> {
-    Ok(vec![Part::data(&shown(now))?])
+/// Gives the current time in UTC: ISO 8601, milliseconds since 1970, weekday.
+#[tool(reads, repeatable, title = "Tell the time")]
+pub(crate) fn now() -> Result<Json<Shown>, Failure> {
+    Ok(Json(shown(clock()?)))
 }
 
-pub(crate) fn time_convert(wanted: &Convert, now: Timestamp) -> Result<Vec<Part>, Failure> {
-    let found = parse("value", &wanted.value, now)?;
+/// Gives a point in time in every form: ISO 8601 in UTC, milliseconds since 1970, weekday, day of the year, ISO week.
+#[tool(idempotent, title = "Convert a time")]
+pub(crate) fn time_convert(
+    /// The time to convert.
+    value: TimeText,
+) -> Result<Json<Converted>, Failure> {
+    let found = parse("value", &value.0, clock()?)?;
     let date = civil(found).date();
     let week = date.iso_week_date();
     let iso_week = format!("{:04}-W{:02}", week.year(), week.week());
-    Ok(vec![Part::data(&Converted { shown: shown(found), day_of_year: date.day_of_year(), iso_week })?])
+    Ok(Json(Converted { shown: shown(found), day_of_year: date.day_of_year(), iso_week }))
 }
 
+/// The only place where the clock is read.
+///
 /// # Errors
 ///
 /// `internal` when the clock of the host is outside of the years -9999 to 9999.
-pub(crate) fn from_clock(now: SystemTime) -> Result<Timestamp, Failure> {
-    Timestamp::try_from(now).map_err(|error| Failure::internal(format!("the clock cannot be right: {error}")))
+pub(crate) fn clock() -> Result<Timestamp, Failure> {
+    Timestamp::try_from(SystemTime::now())
+        .map_err(|error| Failure::internal(format!("the clock cannot be right: {error}")))
 }
 
 /// # Errors
@@ -114,6 +129,8 @@ fn from_iso(text: &str) -> Option<Timestamp> {
     Offset::UTC.to_timestamp(date_time).ok()
 }
 
+const FORMS: &str = "ISO 8601 (`2026-03-01`, `2026-03-01T12:00:00Z`, with an offset like `+02:00`; UTC without one), \
+                     `now`, or digits: seconds since 1970, milliseconds from 12 digits on.";
 /// 12 digits of seconds are 30,000 years away, 12 digits of milliseconds are the year 1973.
 const MILLISECOND_DIGITS: usize = 12;
 const SHOWN_CHARACTERS: usize = 40;

@@ -22,11 +22,11 @@ impl Part {
             .map_err(|error| Failure::internal(format!("the result is not JSON: {error}")))
     }
 
-    /// A file made of bytes, with the name and the type that the user sees. Needs a host that grants `blobs`.
+    /// A file made of bytes, with the name and the type that the user sees.
     ///
     /// # Errors
     ///
-    /// What the host says: without a grant, or over the output limit of the call.
+    /// What the host says, for example of a type that is none.
     pub fn file(name: &str, media_type: &str, bytes: &[u8]) -> Result<Self, Failure> {
         let writer = blobs::create(Some(name), Some(media_type))?;
         for piece in bytes.chunks(WRITE_BYTES) {

@@ -3,19 +3,24 @@
 //! Only what describes arguments: objects, strings, numbers, switches, lists, maps of strings, fixed choices. Written
 //! as text straight away, because a tree of values that sorts its keys would show the model its arguments out of order.
 
+use std::fmt::Display;
+
 use serde_json::Value;
+
+use crate::Parameter;
 
 /// One value: its type, what it means, and its bounds.
 #[derive(Clone)]
 pub struct Schema {
-    json: String,
+    /// In the order in which they are shown; the values are JSON.
+    keys: Vec<(&'static str, String)>,
 }
 
 /// The arguments of a tool, or an object inside of them. Names that were not added are refused, unless it is open.
 #[derive(Clone, Default)]
 pub struct ObjectSchema {
     description: Option<String>,
-    properties: Vec<(String, String)>,
+    properties: Vec<(String, Schema)>,
     required: Vec<String>,
     open: bool,
 }
@@ -48,60 +53,74 @@ impl Schema {
 
     /// One of a few fixed texts.
     pub fn choice(description: &str, choices: &[&str]) -> Self {
-        Self::typed("string", description).with("enum", &choices.iter().copied().collect())
+        Self::typed("string", description).choices(choices)
     }
 
     /// A list of equal items.
     pub fn list(description: &str, item: &Self) -> Self {
-        let mut list = Self::typed("array", description);
-        list.append("items", &item.json);
-        list
+        Self::typed("array", description).with("items", item.json())
     }
 
     /// An object with any names, whose values are all alike.
     pub fn map(description: &str, value: &Self) -> Self {
-        let mut map = Self::typed("object", description);
-        map.append("additionalProperties", &value.json);
-        map
+        Self::typed("object", description).with("additionalProperties", value.json())
+    }
+
+    /// Any JSON value.
+    pub fn any(description: &str) -> Self {
+        Self { keys: Vec::new() }.described(description)
+    }
+
+    /// The only texts allowed.
+    pub fn choices(self, choices: &[&str]) -> Self {
+        self.with("enum", choices.iter().copied().collect::<Value>().to_string())
     }
 
     /// The smallest number allowed.
-    pub fn minimum(self, smallest: i64) -> Self {
-        self.with("minimum", &smallest.into())
+    pub fn minimum(self, smallest: impl Into<i64>) -> Self {
+        self.with("minimum", smallest.into().to_string())
     }
 
     /// The largest number allowed.
-    pub fn maximum(self, largest: i64) -> Self {
-        self.with("maximum", &largest.into())
+    pub fn maximum(self, largest: impl Into<i64>) -> Self {
+        self.with("maximum", largest.into().to_string())
     }
 
     /// The fewest characters allowed.
     pub fn min_length(self, characters: u32) -> Self {
-        self.with("minLength", &characters.into())
+        self.with("minLength", characters.to_string())
     }
 
     /// The most characters allowed.
     pub fn max_length(self, characters: u32) -> Self {
-        self.with("maxLength", &characters.into())
+        self.with("maxLength", characters.to_string())
     }
 
     /// What is used when the argument is left out; told to the model, filled in by the tool.
     pub fn default(self, value: impl Into<Value>) -> Self {
-        self.with("default", &value.into())
+        self.with("default", value.into().to_string())
     }
 
     fn typed(kind: &str, description: &str) -> Self {
-        Self { json: format!(r#"{{"type":"{kind}","description":{}}}"#, quoted(description)) }
+        Self { keys: vec![("type", quoted(kind))] }.described(description)
     }
 
-    fn with(mut self, key: &str, value: &Value) -> Self {
-        self.append(key, &value.to_string());
+    /// The items of a list are described with the list, and have no description of their own.
+    fn described(self, description: &str) -> Self {
+        if description.is_empty() { self } else { self.with("description", quoted(description)) }
+    }
+
+    /// What is set a second time stays in its place and changes its value.
+    fn with(mut self, key: &'static str, json: String) -> Self {
+        match self.keys.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, known)) => *known = json,
+            None => self.keys.push((key, json)),
+        }
         self
     }
 
-    fn append(&mut self, key: &str, json: &str) {
-        self.json.pop();
-        self.json.push_str(&format!(r#","{key}":{json}}}"#));
+    fn json(&self) -> String {
+        object(self.keys.iter().map(|(key, json)| (*key, json)))
     }
 }
 
@@ -120,8 +139,14 @@ impl ObjectSchema {
 
     /// Adds a property that a call may leave out.
     pub fn optional(mut self, name: &str, schema: Schema) -> Self {
-        self.properties.push((name.to_owned(), schema.json));
+        self.properties.push((name.to_owned(), schema));
         self
+    }
+
+    /// Adds a property that a call may leave out when the type says so. Called by `#[tool]`.
+    #[doc(hidden)]
+    pub fn argument<P: Parameter>(self, name: &str, schema: Schema) -> Self {
+        if P::IS_OPTIONAL { self.optional(name, schema) } else { self.required(name, schema) }
     }
 
     /// Lets a call give properties that were not added.
@@ -132,23 +157,23 @@ impl ObjectSchema {
 
     /// Uses the object as a value inside another one.
     pub fn nested(self) -> Schema {
-        Schema { json: self.into_json() }
+        let required: Vec<String> = self.required.iter().map(|name| quoted(name)).collect();
+        let properties = self.properties.iter().map(|(name, schema)| (name.as_str(), schema.json()));
+        Schema::typed("object", self.description.as_deref().unwrap_or_default())
+            .with("properties", object(properties))
+            .with("required", format!("[{}]", required.join(",")))
+            .with("additionalProperties", self.open.to_string())
     }
 
     /// The schema as JSON text.
     pub fn into_json(self) -> String {
-        let properties: Vec<String> =
-            self.properties.iter().map(|(name, json)| format!("{}:{json}", quoted(name))).collect();
-        let required: Vec<String> = self.required.iter().map(|name| quoted(name)).collect();
-        let description =
-            self.description.map(|text| format!(r#""description":{},"#, quoted(&text))).unwrap_or_default();
-        format!(
-            r#"{{"type":"object",{description}"properties":{{{}}},"required":[{}],"additionalProperties":{}}}"#,
-            properties.join(","),
-            required.join(","),
-            self.open
-        )
+        self.nested().json()
     }
+}
+
+fn object<'a>(members: impl Iterator<Item = (&'a str, impl Display)>) -> String {
+    let members: Vec<String> = members.map(|(key, json)| format!("{}:{json}", quoted(key))).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 fn quoted(text: &str) -> String {
@@ -184,5 +209,11 @@ mod tests {
             Schema::object().into_json(),
             r#"{"type":"object","properties":{},"required":[],"additionalProperties":false}"#
         );
+    }
+
+    #[test]
+    fn a_bound_that_is_set_twice_counts_once() {
+        let schema = Schema::integer("").minimum(0).maximum(9).minimum(1);
+        assert_eq!(schema.json(), r#"{"type":"integer","minimum":1,"maximum":9}"#);
     }
 }

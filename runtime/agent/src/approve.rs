@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chitin_policy::{Approval, Authorized, Call, Pending};
 use chitin_ports::{Answer, Installed, Question};
-use chitin_types::{Digest, ToolName, ToolOutcome, canonical::canonical};
+use chitin_types::{Digest, Event, ToolName, ToolOutcome, canonical::canonical};
 
 use crate::{record, scope::Scope};
 
@@ -49,6 +49,7 @@ pub(crate) async fn ask(
         let entry = record::answer(installed, call, word).rule(question.rule.as_str());
         scope.ports.audit.append(entry.session(Some(&scope.session)))
     };
+    announce(scope, &question);
     let approval = match scope.unless_stopped(scope.ports.approve.ask(&question)).await {
         Some(Answer::Yes(approval)) => approval,
         Some(Answer::No(reason)) => {
@@ -78,13 +79,26 @@ pub(crate) async fn ask(
 
 fn question(scope: &Scope<'_>, installed: &Installed, call: &Call, pending: &Pending) -> Question {
     Question {
+        // The digest says what is asked, the call makes it another question when the same is asked again.
+        id: format!("{}-{}", pending.digest().hex(), call.id),
         digest: pending.digest(),
         title: format!("{} {}", installed.spec.tool, call.function),
         arguments: canonical(&call.args),
         rule: pending.rule().to_owned(),
+        session: Some(scope.session.clone()),
         covers_session: pending.once_per_session(&call.function),
         expires_at_ms: scope.ports.clock.now_ms().saturating_add(scope.settings.answer_ms_max),
     }
+}
+
+fn announce(scope: &Scope<'_>, question: &Question) {
+    scope.sink.event(Event::ApprovalRequest {
+        id: question.id.clone(),
+        title: question.title.clone(),
+        arguments: question.arguments.clone(),
+        rule: question.rule.clone(),
+        expires_at_ms: question.expires_at_ms,
+    });
 }
 
 fn tool_of(installed: &Installed) -> (ToolName, Digest) {

@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use chitin_policy::Ask;
 use chitin_ports::AuditKind;
+use chitin_types::Event;
 
 use crate::{
     TurnEnd,
@@ -32,6 +33,29 @@ async fn an_approval_is_bound_to_the_arguments() {
     let shown: Vec<&str> = questions.iter().map(|question| question.arguments.as_str()).collect();
     assert_eq!(shown, [r#"{"n":1}"#, r#"{"n":2}"#, r#"{"n":1}"#]);
     assert!(questions.iter().all(|question| question.expires_at_ms == NOW_MS + 120_000));
+}
+
+#[tokio::test]
+async fn a_question_is_told_before_it_is_asked_and_has_an_id_of_its_own() {
+    let tools = vec![asking_tool("acme/box", "write", Ask::Each)];
+    let same = || calls(&[("c1", "box__write", r#"{"n":1}"#)]);
+    let world = World::new(tools, vec![same(), same(), Script::Says("done")]);
+    world.person.will([Mood::Yes, Mood::No]);
+    let (_, events) = world.send("go").await;
+    let told: Vec<(String, String)> = events
+        .into_iter()
+        .filter_map(
+            |event| if let Event::ApprovalRequest { id, arguments, .. } = event { Some((id, arguments)) } else { None },
+        )
+        .collect();
+    let questions = world.person.questions();
+    let asked: Vec<(String, String)> =
+        questions.iter().map(|question| (question.id.clone(), question.arguments.clone())).collect();
+    assert_eq!(told, asked);
+    assert!(questions.iter().all(|question| question.id.starts_with(&question.digest.hex())));
+    assert!(questions.iter().all(|question| question.session.is_some()));
+    assert_eq!(questions[0].digest, questions[1].digest);
+    assert_ne!(questions[0].id, questions[1].id);
 }
 
 #[tokio::test]

@@ -11,6 +11,8 @@ pub(crate) enum TurnError {
     TooLong { bytes: usize, bytes_max: usize },
     #[error("understand {0}: there is no such command")]
     UnknownCommand(String),
+    #[error("choose a model: {0:?} is no name of one")]
+    NoModelName(String),
     #[error("take the message: {waiting} others of this session are waiting")]
     LaneFull { waiting: usize },
     #[error("take the message: {lanes} sessions are busy")]
@@ -33,6 +35,7 @@ impl TurnError {
             Self::Empty
             | Self::TooLong { .. }
             | Self::UnknownCommand(_)
+            | Self::NoModelName(_)
             | Self::LaneFull { .. }
             | Self::TooManyLanes { .. }
             | Self::Provider(_)
@@ -49,7 +52,8 @@ impl TurnError {
         match self {
             Self::Empty => "write what you want".to_owned(),
             Self::TooLong { .. } => "put the text into a file that a tool may read".to_owned(),
-            Self::UnknownCommand(_) => "the commands are /new and /stop, each alone in a message".to_owned(),
+            Self::UnknownCommand(_) => format!("the commands are {COMMANDS}, each alone in a message"),
+            Self::NoModelName(_) => "write /model and one name, or /model alone to see which one answers".to_owned(),
             Self::LaneFull { .. } => "wait for an answer, or send /stop".to_owned(),
             Self::TooManyLanes { .. } => "try again in a minute".to_owned(),
             Self::Provider(ProviderError::Overflow) => "send /new to begin a new session".to_owned(),
@@ -72,6 +76,9 @@ impl TurnError {
     }
 }
 
+/// What a person can write beside messages.
+const COMMANDS: &str = "/new, /stop, /model and /model NAME";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +90,12 @@ mod tests {
         check(
             TurnError::UnknownCommand("/help".to_owned()),
             "failed to understand /help: there is no such command; \
-             the commands are /new and /stop, each alone in a message",
+             the commands are /new, /stop, /model and /model NAME, each alone in a message",
+        );
+        check(
+            TurnError::NoModelName("a b".to_owned()),
+            "failed to choose a model: \"a b\" is no name of one; \
+             write /model and one name, or /model alone to see which one answers",
         );
         check(
             ProviderError::RateLimited { retry_after_ms: Some(1200) }.into(),

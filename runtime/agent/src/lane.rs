@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A lane outlives its turns, because it holds what a session is remembered by in this process: the rules that a person
-//! approved. Forgetting it is safe: they are asked again.
+//! approved and the model that they asked for. Forgetting it is safe: they are asked again, and the configured model
+//! answers.
 
 use std::{
     collections::HashMap,
@@ -43,6 +44,8 @@ pub(crate) struct Memory {
     pub(crate) approvals: Approvals,
     /// Whether the provider's notice was shown.
     pub(crate) greeted: bool,
+    /// The model that a person asked for; the configured one where they asked for none.
+    pub(crate) model: Option<String>,
 }
 
 #[derive(Default)]

@@ -1,28 +1,35 @@
 //! What happens to a message: the walk from what a person wrote to the answer, the same for every way in.
 //!
 //! ```text
-//!   Inbound ─→ route ─→ lane ─→ turn ──→ prompt ──→ Provider ──→ text ──→ reply ──→ TurnEnd
-//!                                ↑                     │
-//!                                │                   calls
-//!                                │                     ↓
-//!                             results ←── step ──→ call ──→ arguments ──→ authorize ──→ approve ──→ Invoke
+//!   Inbound ─→ route ─→ lane ─→ turn ─→ recall ─→ prompt ─→ dialect ─→ Provider ─→ text ─→ reply ─→ TurnEnd
+//!                                ↑                             │
+//!                                │                           calls
+//!                                │                             ↓
+//!                             results ←────── step ──→ call ──→ arguments ──→ authorize ──→ approve ──→ Invoke
 //! ```
 //!
 //! Each word is a module; `turn` is the only one that runs the sequence. What is stored, recorded and shown on the way
 //! goes through the ports in [`Ports`] and the [`EventSink`] of the caller, who learns the end exactly once.
+//!
+//! A daemon has two parts beside the walk: [`Dispatch`] brings the messages of channels onto it and their answers back,
+//! and [`Board`] holds the questions that nobody sits in front of.
 //!
 //! Never: a socket, a file, SQL, wasm, the wall clock, a random number, a spawned task. The caller drives the future
 //! that [`Agent::handle`] gives and may drop it; a turn that was dropped has no call without its result in the history.
 
 mod approve;
 mod arguments;
+mod board;
 mod call;
 mod cut;
+mod dialect;
+mod dispatch;
 mod error;
 mod lane;
 mod near;
 mod progress;
 mod prompt;
+mod recall;
 mod record;
 mod reply;
 mod route;
@@ -35,11 +42,22 @@ mod testing;
 
 use std::sync::Arc;
 
-use chitin_ports::{Approve, Audit, Clock, Delivery, History, Ids, Invoke, Provider, SessionKey, Toolbox};
+use chitin_ports::{Approve, Audit, Clock, Delivery, History, Ids, Invoke, Provider, Recall, SessionKey, Toolbox};
 use chitin_types::{Event, SessionId, ToolCall, ToolOutcome};
 
-use crate::{approve::Approvals, error::TurnError, lane::Lanes, route::Route, scope::Scope};
-pub use crate::{arguments::prepare as prepare_schemas, route::Inbound};
+use crate::{
+    approve::Approvals,
+    error::TurnError,
+    lane::{LaneGuard, Lanes},
+    route::Route,
+    scope::Scope,
+};
+pub use crate::{
+    arguments::prepare as prepare_schemas,
+    board::{AnswerError, Board, OpenQuestion},
+    dispatch::{Dispatch, Senders},
+    route::Inbound,
+};
 use tokio::sync::watch;
 
 /// The doors to everything outside, made by `cli`.
@@ -60,10 +78,12 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// New ids.
     pub ids: Arc<dyn Ids>,
+    /// What is remembered, where there is a memory.
+    pub recall: Option<Arc<dyn Recall>>,
 }
 
-/// The limits that a configuration may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a configuration may change.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Requests with tools in one turn; 10. At 0 no tool is ever called; a high number lets a confused model go on and
     /// on at the user's cost.
@@ -75,11 +95,14 @@ pub struct Settings {
     pub waiting_max: usize,
     /// How long a person may think about a question, in milliseconds; 120,000. At 0 every question is a no.
     pub answer_ms_max: u64,
+    /// The scopes of the memory from which entries are shown to the model with each message; none. Whoever may send a
+    /// message can learn what is in them.
+    pub recall_scopes: Vec<String>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { steps_max: 10, turns_max: 50, waiting_max: 100, answer_ms_max: 120_000 }
+        Self { steps_max: 10, turns_max: 50, waiting_max: 100, answer_ms_max: 120_000, recall_scopes: vec![] }
     }
 }
 
@@ -87,6 +110,13 @@ impl Default for Settings {
 pub trait EventSink: Send + Sync {
     /// One event, in order.
     fn event(&self, event: Event);
+}
+
+/// A closure that takes events is enough for whoever keeps them elsewhere.
+impl<F: Fn(Event) + Send + Sync> EventSink for F {
+    fn event(&self, event: Event) {
+        self(event);
+    }
 }
 
 /// How the handling of one message ended.
@@ -112,7 +142,8 @@ pub struct Agent {
 impl Agent {
     /// An agent in which nothing runs yet.
     pub fn new(ports: Ports, settings: Settings) -> Self {
-        Self { ports, settings, lanes: Lanes::new(settings.waiting_max) }
+        let lanes = Lanes::new(settings.waiting_max);
+        Self { ports, settings, lanes }
     }
 
     /// Handles one message to its end. Messages with the same key run one after another in the order in which these
@@ -152,9 +183,24 @@ impl Agent {
                 self.ports.history.start(&inbound.key, self.ports.ids.session()).await?;
                 Ok(TurnEnd::Commanded("a new session has begun".to_owned()))
             }
+            Route::ShowModel | Route::UseModel(_) if !self.ports.provider.takes_model() => {
+                let name = self.ports.provider.name();
+                Ok(TurnEnd::Commanded(format!("{name} has no models to choose from")))
+            }
+            Route::ShowModel => {
+                let (mut lane, session) = self.session(&inbound.key).await?;
+                let name = lane.memory_of(&session).model.clone();
+                let name = name.unwrap_or_else(|| format!("the configured model, {}", self.ports.provider.name()));
+                Ok(TurnEnd::Commanded(format!("this session is answered by {name}")))
+            }
+            Route::UseModel(name) => {
+                let (mut lane, session) = self.session(&inbound.key).await?;
+                let told = format!("this session is answered by {name} from now on");
+                lane.memory_of(&session).model = Some(name);
+                Ok(TurnEnd::Commanded(told))
+            }
             Route::Message => {
-                let mut lane = self.lanes.enter(&inbound.key).await?;
-                let session = self.ports.history.open(&inbound.key, self.ports.ids.session()).await?;
+                let (mut lane, session) = self.session(&inbound.key).await?;
                 let scope = Scope {
                     ports: &self.ports,
                     settings: &self.settings,
@@ -167,6 +213,13 @@ impl Agent {
                 turn::run(&scope, inbound.text, lane.memory_of(&scope.session)).await
             }
         }
+    }
+
+    /// Waits for the turns before this one, and then finds the session that they have left.
+    async fn session(&self, key: &SessionKey) -> Result<(LaneGuard, SessionId), TurnError> {
+        let lane = self.lanes.enter(key).await?;
+        let session = self.ports.history.open(key, self.ports.ids.session()).await?;
+        Ok((lane, session))
     }
 }
 

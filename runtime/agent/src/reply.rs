@@ -4,7 +4,7 @@
 //! Only bare tags of tool calls are taken out, and only where they are no code: a line with a backtick and everything
 //! between code fences stays as it is, because there the tags are what the answer is about.
 
-use crate::cut;
+use crate::{cut, dialect::CALL_TAGS};
 
 /// Cleans `text`; `fallback` stands in when nothing is left.
 pub(crate) fn clean(text: &str, fallback: &str) -> String {
@@ -23,8 +23,9 @@ fn without_tags(text: &str) -> String {
             lines.push(line.to_owned());
             continue;
         }
-        let bare = TAGS
+        let bare = CALL_TAGS
             .iter()
+            .chain(&RESULT_TAGS)
             .fold(line.to_owned(), |rest, tag| rest.replace(&format!("<{tag}>"), "").replace(&format!("</{tag}>"), ""));
         // A line that was nothing but tags goes as a whole.
         if bare == line || !bare.trim().is_empty() {
@@ -34,17 +35,8 @@ fn without_tags(text: &str) -> String {
     lines.join("\n")
 }
 
-/// What models wrap a call in when they do not speak their provider's own form.
-const TAGS: [&str; 8] = [
-    "tool_call",
-    "toolcall",
-    "tool-call",
-    "tool_calls",
-    "minimax:tool_call",
-    "minimax:toolcall",
-    "invoke",
-    "tool_result",
-];
+/// What models wrap a result in that they repeat.
+const RESULT_TAGS: [&str; 1] = ["tool_result"];
 /// One answer, about 25,000 tokens. A model that repeats itself for ever must not flood a channel.
 const REPLY_CHARS_MAX: usize = 100_000;
 

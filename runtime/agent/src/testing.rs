@@ -3,6 +3,7 @@
 //! Nothing sleeps, nothing is random: the same test gives the same timeline each run.
 
 mod fakes;
+mod mind;
 
 use std::{
     pin::Pin,
@@ -10,24 +11,38 @@ use std::{
 };
 
 use chitin_policy::{Ask, CallRule, Defaults, Grant, Grants};
-use chitin_ports::{Delivery, Installed, SessionKey};
+use chitin_ports::{Delivery, Installed, Memory, PortError, Recall, SessionKey};
 use chitin_types::{
     Capabilities, Digest, Effects, Event, FunctionName, Message, ToolCall, ToolName, ToolSpec, Turn, TurnId,
 };
 use serde_json::json;
 
-use self::fakes::{Counter, FixedClock, Ledger, Model, Person, Sandbox, Shed, Shelf, Sink, Timeline};
-pub(crate) use self::fakes::{Mood, NOW_MS, Script};
-use crate::{Agent, Inbound, Ports, Settings, TurnEnd};
+pub(crate) use self::fakes::{HandClock, Mood, NOW_MS, Script, Wire};
+use self::{
+    fakes::{Counter, Ledger, Model, Person, Sandbox, Shed, Shelf, Sink, Timeline},
+    mind::{Asked, Mind},
+};
+use crate::{Agent, Inbound, Ports, Settings, TurnEnd, dialect::Speech};
 
 /// One agent and everything behind it.
 pub(crate) struct World {
-    pub(crate) agent: Agent,
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) clock: Arc<HandClock>,
     pub(crate) timeline: Timeline,
     pub(crate) provider: Arc<Model>,
     pub(crate) history: Arc<Shelf>,
     pub(crate) audit: Arc<Ledger>,
     pub(crate) person: Arc<Person>,
+    mind: Option<Arc<Mind>>,
+}
+
+/// What only some tests want to be otherwise.
+#[derive(Default)]
+pub(crate) struct Extras {
+    /// What the model's wire can do.
+    pub(crate) wire: Wire,
+    /// What the memory answers to every question, where there is a memory.
+    pub(crate) remembered: Option<Result<Vec<Memory>, PortError>>,
 }
 
 impl World {
@@ -36,9 +51,14 @@ impl World {
     }
 
     pub(crate) fn with(tools: Vec<Installed>, script: Vec<Script>, settings: Settings) -> Self {
+        Self::build(tools, script, settings, Extras::default())
+    }
+
+    pub(crate) fn build(tools: Vec<Installed>, script: Vec<Script>, settings: Settings, extras: Extras) -> Self {
         let timeline = Timeline::default();
-        let clock = Arc::new(FixedClock);
-        let provider = Arc::new(Model { script: Mutex::new(script.into()), requests: Mutex::default() });
+        let clock = Arc::new(HandClock::default());
+        let provider = Arc::new(Model::new(script, extras.wire));
+        let mind = extras.remembered.map(|found| Arc::new(Mind::new(found)));
         let history = Arc::new(Shelf { timeline: timeline.clone(), sessions: Mutex::default() });
         let audit = Arc::new(Ledger { timeline: timeline.clone(), ..Ledger::default() });
         let person = Arc::new(Person { questions: Mutex::default(), answers: Mutex::default() });
@@ -49,10 +69,17 @@ impl World {
             toolbox: Arc::new(Shed { tools }),
             invoke: Arc::new(Sandbox { timeline: timeline.clone() }),
             approve: person.clone(),
-            clock,
+            clock: clock.clone(),
             ids: Arc::new(Counter::default()),
+            recall: mind.clone().map(|mind| mind as Arc<dyn Recall>),
         };
-        Self { agent: Agent::new(ports, settings), timeline, provider, history, audit, person }
+        let agent = Arc::new(Agent::new(ports, settings));
+        Self { agent, clock, timeline, provider, history, audit, person, mind }
+    }
+
+    /// What the memory was asked: the text, the scopes and the limit.
+    pub(crate) fn recalled(&self) -> Vec<Asked> {
+        self.mind.as_ref().map(|mind| mind.asked()).unwrap_or_default()
     }
 
     pub(crate) fn sink(&self) -> Sink {
@@ -70,6 +97,28 @@ impl World {
         let sink = self.sink();
         let end = self.agent.handle(inbound("ann", text), &sink).await;
         (end, sink.events())
+    }
+}
+
+/// How a model with tools of its own is spoken to, without any tools.
+pub(crate) fn native() -> Speech {
+    Speech::of(&Model::new(vec![], Wire::Native), vec![], None)
+}
+
+/// How a model without tools of its own is spoken to, with one tool.
+pub(crate) fn written() -> Speech {
+    let spec = tool("acme/box", "read", Effects::default()).spec;
+    Speech::of(&Model::new(vec![], Wire::Written), vec![spec], None)
+}
+
+pub(crate) fn memory(text: &str, score: f32) -> Memory {
+    Memory {
+        id: "m1".to_owned(),
+        scope: "project".to_owned(),
+        text: text.to_owned(),
+        stored_at_ms: NOW_MS,
+        score,
+        origin: "owner".to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! second loop.
 //!
 //! ```text
-//!   store the message ─→ ask ──────────────────────── no calls ─→ clean ─→ store the answer ─→ TurnEnd::Answered
+//!   store the message ─→ recall ─→ ask ────────────── no calls ─→ clean ─→ store the answer ─→ TurnEnd::Answered
 //!                         ↑ │
 //!                         │ └ calls ─→ step ─→ store calls and results together ─┐
 //!                         └────────────── at most `steps_max` times ─────────────┘
@@ -12,18 +12,23 @@
 //!
 //! What is stored is whole at every moment: a question, then pairs of calls and results, then an answer.
 
-use std::slice;
+use std::{
+    slice,
+    sync::{Mutex, PoisonError},
+};
 
 use chitin_ports::{AuditEntry, AuditKind, ChatReply, ChatRequest, Delivery, ProviderError, StopReason, TextSink};
-use chitin_types::{Event, Message};
+use chitin_types::{Event, Message, Turn};
+use serde_json::json;
 
 use crate::{
     EventSink, TurnEnd,
     approve::Approvals,
+    dialect::{Hold, Speech},
     error::TurnError,
     lane::Memory,
     prompt::{Dialogue, Offer},
-    reply,
+    recall, reply,
     scope::Scope,
     step,
 };
@@ -35,22 +40,26 @@ use crate::{
 #[tracing::instrument(skip_all, fields(session = %scope.session, turn = %scope.turn))]
 pub(crate) async fn run(scope: &Scope<'_>, text: String, memory: &mut Memory) -> Result<TurnEnd, TurnError> {
     let older = scope.ports.history.recent(&scope.session, scope.settings.turns_max).await?;
-    let asked = Message::User { text };
+    let asked = Message::User { text: text.clone() };
     scope.append(slice::from_ref(&asked)).await?;
     greet(scope, memory);
-    let end = steps(scope, Dialogue::new(older, asked), &mut memory.approvals).await;
+    let end = steps(scope, older, &text, memory).await;
     close(scope, end).await
 }
 
-async fn steps(scope: &Scope<'_>, mut dialogue: Dialogue, approvals: &mut Approvals) -> Result<String, TurnError> {
+async fn steps(scope: &Scope<'_>, older: Vec<Turn>, text: &str, memory: &mut Memory) -> Result<String, TurnError> {
     let tools = scope.ports.toolbox.specs().await?;
+    let speech = Speech::of(scope.ports.provider.as_ref(), tools, memory.model.clone());
+    // As the model reads it; what is stored stays as it was written.
+    let asked = Message::User { text: recall::with_memory(scope, text).await };
+    let mut dialogue = Dialogue::new(older, asked, speech);
     tell_dropped(scope, dialogue.fit());
     for _ in 0..scope.settings.steps_max {
-        let reply = ask(scope, &mut dialogue, Offer::Tools(&tools)).await?;
+        let reply = ask(scope, &mut dialogue, Offer::Tools).await?;
         if reply.calls.is_empty() {
             return Ok(answer(scope, &reply, NO_ANSWER));
         }
-        take(scope, &mut dialogue, reply, approvals).await?;
+        take(scope, &mut dialogue, reply, &mut memory.approvals).await?;
     }
     let steps = scope.settings.steps_max;
     scope.notice(format!("the limit of {steps} steps is reached; the model answers with what it has"));
@@ -59,8 +68,8 @@ async fn steps(scope: &Scope<'_>, mut dialogue: Dialogue, approvals: &mut Approv
 }
 
 /// One request; after an overflow a second one with half of the older turns.
-async fn ask(scope: &Scope<'_>, dialogue: &mut Dialogue, offer: Offer<'_>) -> Result<ChatReply, TurnError> {
-    let reply = complete(scope, &dialogue.request(offer, scope.delivery)).await;
+async fn ask(scope: &Scope<'_>, dialogue: &mut Dialogue, offer: Offer) -> Result<ChatReply, TurnError> {
+    let reply = complete(scope, dialogue, offer).await;
     // Only the provider's own word counts: text about overflows in a message must not shorten anything.
     if !matches!(reply, Err(TurnError::Provider(ProviderError::Overflow))) {
         return reply;
@@ -70,21 +79,31 @@ async fn ask(scope: &Scope<'_>, dialogue: &mut Dialogue, offer: Offer<'_>) -> Re
         return reply;
     }
     tell_dropped(scope, dropped);
-    complete(scope, &dialogue.request(offer, scope.delivery)).await
+    complete(scope, dialogue, offer).await
 }
 
-async fn complete(scope: &Scope<'_>, request: &ChatRequest) -> Result<ChatReply, TurnError> {
-    let provider = &scope.ports.provider;
-    let pieces = Pieces { sink: scope.sink, delivery: scope.delivery };
-    let reply = scope.unless_stopped(provider.complete(request, &pieces)).await;
+async fn complete(scope: &Scope<'_>, dialogue: &Dialogue, offer: Offer) -> Result<ChatReply, TurnError> {
+    let (provider, speech) = (&scope.ports.provider, dialogue.speech());
+    let request = dialogue.request(offer, scope.delivery);
+    let pieces = Pieces { sink: scope.sink, delivery: scope.delivery, hold: Mutex::new(speech.hold()) };
+    let reply = scope.unless_stopped(provider.complete(&request, &pieces)).await;
     let verdict = match &reply {
         Some(Ok(_)) => "answered",
         Some(Err(_)) => "failed",
         None => "stopped",
     };
-    let entry = AuditEntry::new(AuditKind::Provider, provider.name(), verdict).session(Some(&scope.session));
-    scope.ports.audit.append(entry).later();
-    Ok(reply.ok_or(TurnError::Stopped)??)
+    record(scope, &request, verdict);
+    let reply = speech.understand(&request, reply.ok_or(TurnError::Stopped)??);
+    pieces.rest_of(&reply);
+    Ok(reply)
+}
+
+fn record(scope: &Scope<'_>, request: &ChatRequest, verdict: &str) {
+    let mut entry = AuditEntry::new(AuditKind::Provider, scope.ports.provider.name(), verdict);
+    if let Some(model) = &request.model {
+        entry = entry.detail(json!({ "model": model }));
+    }
+    scope.ports.audit.append(entry.session(Some(&scope.session))).later();
 }
 
 /// Makes the calls of a reply and stores them with their results, so that none is ever without the other.
@@ -143,18 +162,32 @@ fn tell_dropped(scope: &Scope<'_>, turns: usize) {
     }
 }
 
-/// Shows text as it comes, to those who want it so.
+/// Shows text as it comes, to those who want it so, and never the markup of a call.
 struct Pieces<'a> {
     sink: &'a dyn EventSink,
     delivery: Delivery,
+    hold: Mutex<Hold>,
+}
+
+impl Pieces<'_> {
+    /// Shows what was held back and turned out to be text.
+    fn rest_of(&self, reply: &ChatReply) {
+        let hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner);
+        self.show(hold.finish(&reply.text));
+    }
+
+    fn show(&self, text: &str) {
+        match self.delivery {
+            Delivery::Streamed if !text.is_empty() => self.sink.event(Event::Chunk { text: text.to_owned() }),
+            Delivery::Streamed | Delivery::Whole => {}
+        }
+    }
 }
 
 impl TextSink for Pieces<'_> {
     fn text(&self, piece: &str) {
-        match self.delivery {
-            Delivery::Streamed => self.sink.event(Event::Chunk { text: piece.to_owned() }),
-            Delivery::Whole => {}
-        }
+        let shown = self.hold.lock().unwrap_or_else(PoisonError::into_inner).feed(piece);
+        self.show(&shown);
     }
 }
 

@@ -7,7 +7,7 @@ use chitin_types::Effects;
 use super::*;
 use crate::{
     Inbound, Settings,
-    testing::{Script, World, answer, call, calls, drive, inbound, key, question, result, tool},
+    testing::{Extras, Script, Wire, World, answer, call, calls, drive, inbound, key, question, result, tool},
 };
 
 fn one_tool() -> Vec<chitin_ports::Installed> {
@@ -186,7 +186,7 @@ async fn a_new_session_begins_empty_and_an_unknown_command_changes_nothing() {
     let world = World::new(vec![], vec![Script::Says("a"), Script::Says("b"), Script::Says("c")]);
     world.send("one").await;
     let (end, events) = world.send("/help").await;
-    assert!(matches!(end, TurnEnd::Failed(text) if text.contains("the commands are /new and /stop")));
+    assert!(matches!(end, TurnEnd::Failed(text) if text.contains("the commands are /new, /stop, /model")));
     assert_eq!(ends(&events), 1);
     world.send("two").await;
     let (end, events) = world.send("/new").await;
@@ -195,6 +195,95 @@ async fn a_new_session_begins_empty_and_an_unknown_command_changes_nothing() {
     world.send("three").await;
     let lengths: Vec<usize> = world.provider.requests().iter().map(|request| request.messages.len()).collect();
     assert_eq!(lengths, [1, 3, 1]);
+}
+
+#[tokio::test]
+async fn a_session_keeps_its_model_until_the_next_one() {
+    let world = World::new(vec![], (0..4).map(|_| Script::Says("ok")).collect());
+    let told = async |text: &str| match world.send(text).await.0 {
+        TurnEnd::Commanded(text) => text,
+        other => panic!("{text} is a command: {other:?}"),
+    };
+    assert_eq!(told("/model").await, "this session is answered by the configured model, scripted");
+    world.send("one").await;
+    assert_eq!(told("/model gpt-x").await, "this session is answered by gpt-x from now on");
+    world.send("two").await;
+    assert_eq!(told("/model").await, "this session is answered by gpt-x");
+    world.agent.handle(inbound("bob", "three"), &world.sink()).await;
+    told("/new").await;
+    world.send("four").await;
+    let models: Vec<Option<String>> = world.provider.requests().into_iter().map(|request| request.model).collect();
+    assert_eq!(models, [None, Some("gpt-x".to_owned()), None, None]);
+    let named: Vec<_> = world.audit.entries().into_iter().filter(|entry| entry.detail["model"] == "gpt-x").collect();
+    assert_eq!(named.len(), 1);
+}
+
+#[tokio::test]
+async fn a_provider_without_models_says_so() {
+    let extras = Extras { wire: Wire::OneModel, ..Extras::default() };
+    let world = World::build(vec![], vec![], Settings::default(), extras);
+    for text in ["/model", "/model gpt-x"] {
+        let (end, _) = world.send(text).await;
+        assert_eq!(end, TurnEnd::Commanded("scripted has no models to choose from".to_owned()));
+    }
+}
+
+const WRITTEN: &str = "I look.\n<tool_call>{\"name\":\"box__read\",\"arguments\":{\"n\":1}}</tool_call>";
+
+#[tokio::test]
+async fn a_model_without_tools_calls_them_in_its_text() {
+    let script = vec![Script::Says(WRITTEN), Script::Says("it says ok")];
+    let extras = Extras { wire: Wire::Written, ..Extras::default() };
+    let world = World::build(one_tool(), script, Settings::default(), extras);
+    let sink = world.sink();
+    let end = world.agent.handle(Inbound { delivery: Delivery::Streamed, ..inbound("ann", "read") }, &sink).await;
+    assert_eq!(end, TurnEnd::Answered("it says ok".to_owned()));
+    assert_eq!(world.timeline.only(&["invoke"]), [r#"invoke read {"n":1}"#]);
+    let shown: String = sink
+        .events()
+        .into_iter()
+        .filter_map(|event| if let Event::Chunk { text } = event { Some(text) } else { None })
+        .collect();
+    assert_eq!(shown, "I look.\nit says ok");
+    // What is stored does not depend on the wire; what is sent does.
+    let stored = [
+        question("read"),
+        Message::Assistant {
+            text: "I look.".to_owned(),
+            calls: vec![crate::testing::tool_call("call_0", "box__read", r#"{"n":1}"#)],
+        },
+        result("call_0", "ok"),
+        answer("it says ok"),
+    ];
+    assert_eq!(world.history.turns(), [stored]);
+    let requests = world.provider.requests();
+    let results = "[Tool results]\n<tool_result name=\"box__read\">\nok\n</tool_result>";
+    assert_eq!(requests[1].messages, [question("read"), answer(WRITTEN), question(results)]);
+    assert!(requests.iter().all(|request| request.tools.is_empty() && request.system == requests[0].system));
+    assert!(requests[0].system.contains("\"name\":\"box__read\""));
+}
+
+#[tokio::test]
+async fn a_call_in_the_text_is_made_on_a_wire_with_tools_when_nothing_else_is_said() {
+    const ONLY: &str = "<tool_call>{\"name\":\"box__read\",\"arguments\":{\"n\":1}}</tool_call>";
+    let check = async |text: &'static str, invoked: usize| {
+        let world = World::new(one_tool(), vec![Script::Says(text), Script::Says("it says ok")]);
+        world.send("read").await;
+        assert_eq!(world.timeline.only(&["invoke"]).len(), invoked, "{text}");
+    };
+    check(ONLY, 1).await;
+    check(WRITTEN, 0).await;
+}
+
+#[tokio::test]
+async fn a_broken_call_in_the_text_is_told_to_the_model_and_not_made() {
+    const BROKEN: &str = "<tool_call>{\"name\":\"box__read\",\"arguments\":{\"n\":}}</tool_call>";
+    let extras = Extras { wire: Wire::Written, ..Extras::default() };
+    let script = vec![Script::Says(BROKEN), Script::Says("sorry")];
+    let world = World::build(one_tool(), script, Settings::default(), extras);
+    world.send("read").await;
+    assert!(world.timeline.only(&["invoke"]).is_empty());
+    assert!(world.results()[0].starts_with("invalid arguments: expected one JSON object"), "{:?}", world.results());
 }
 
 #[test]

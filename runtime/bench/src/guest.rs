@@ -4,11 +4,13 @@
 use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result};
-use chitin_host::CodeCache;
+use chitin_host::{CodeCache, compile::InProcess};
 use chitin_testkit::guests;
 use chitin_types::Digest;
 use tempfile::TempDir;
 use wasmtime::{Engine, component::Component};
+
+use crate::ground::two_workers;
 
 /// One component, with a temporary directory around it.
 pub(crate) struct Guest {
@@ -53,7 +55,9 @@ impl Guest {
     /// It cannot be compiled or loaded.
     pub(crate) fn component(&self, engine: &Engine) -> Result<Component> {
         let bytes = Arc::clone(&self.bytes);
-        self.code().load(engine, &self.digest, || Some(bytes)).context("load the component")
+        two_workers()?
+            .block_on(self.code().load(engine, &self.digest, &InProcess, || Some(bytes)))
+            .context("load the component")
     }
 
     /// Where records of its calls are written.

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   guest ─┬─ raw ──┐                                        home ─┬─ start    exec to exit
-//!          └─ ours ─┴─ warm_call · in_flight · import              └─ turn     message to answer
+//!          └─ ours ─┴─ warm_call · in_flight · import              ├─ turn     message to answer
+//!                                                                  └─ daemon   exec to ready, memory, conversations
 //! ```
 //!
 //! Lines that begin with `#` are for people. Every other line is `name key=value …`. A `ratio` is of two things
@@ -11,6 +12,7 @@
 //!
 //! Never: a part of the product. What is measured is called as the product calls it.
 
+mod daemon;
 mod ground;
 mod guest;
 mod home;
@@ -34,7 +36,7 @@ struct Figure {
     measure: fn(&str) -> Result<String>,
 }
 
-static FIGURES: [Figure; 9] = [
+static FIGURES: [Figure; 15] = [
     Figure {
         name: "host.warm_call",
         measure: |name| warm_call::measure(name, PROBE, "echo", json!({ "text": "one line of text" })),
@@ -50,6 +52,12 @@ static FIGURES: [Figure; 9] = [
     Figure { name: "start.tool_call_50", measure: |name| start::measure(name, 50) },
     Figure { name: "turn.offline_no_tool", measure: |name| turn::measure(name, "hello", 0, 1.0) },
     Figure { name: "turn.offline_one_tool", measure: |name| turn::measure(name, "what time is it", 1, 1.3) },
+    Figure { name: "turn.scripted_no_tool", measure: |name| turn::measure_scripted(name, 0, 1.0) },
+    Figure { name: "turn.scripted_one_tool", measure: |name| turn::measure_scripted(name, 1, 1.3) },
+    Figure { name: "daemon.start_50", measure: |name| daemon::start(name, &[]) },
+    Figure { name: "daemon.start_50_js_py", measure: |name| daemon::start(name, &["slug", "words"]) },
+    Figure { name: "daemon.memory_idle", measure: daemon::memory },
+    Figure { name: "daemon.conversations_64", measure: daemon::conversations },
 ];
 
 fn main() -> ExitCode {

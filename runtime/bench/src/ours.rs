@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use chitin_egress::Egress;
-use chitin_host::{Host, HostParts, Roots};
+use chitin_host::{Host, HostParts, Roots, Stores, compile::InProcess};
 use chitin_policy::{Authorized, Call, Defaults, Grant, Grants, Verdict, authorize};
 use chitin_ports::{Audit, AuditEntry, AuditKind, Ids, Invocation, Invoke};
 use chitin_records::Records;
@@ -44,6 +44,8 @@ impl Ours {
             slots: chitin_host::Slots::Server,
             cache: guest.code(),
             roots: Roots::default(),
+            compiler: Arc::new(InProcess),
+            stores: Stores { kv: Arc::new(records.clone()), recall: Arc::new(records.clone()) },
             egress: Egress::default(),
             audit: Arc::new(records.clone()),
             source: Arc::new(OneComponent(Arc::clone(guest.bytes()))),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use chitin_host::{
-    capability::denied::Blob,
+    capability::blobs::Blob,
     engine,
     wit::{ToolWithEverythingPre, pack::Request},
 };

@@ -19,13 +19,16 @@ use anyhow::{Context, Result, anyhow, ensure};
 use async_trait::async_trait;
 use chitin_agent::{Agent, EventSink, Inbound, Ports, Settings, TurnEnd};
 use chitin_egress::Egress;
-use chitin_host::{CodeCache, Host, HostParts, Roots};
-use chitin_ports::{Audit, Clock, ComponentSource, Delivery, History, PortError, SessionKey, SessionSummary};
+use chitin_host::{CodeCache, Host, HostParts, Roots, Stores, compile::InProcess};
+use chitin_ports::{
+    Audit, ChatReply, ChatRequest, Clock, ComponentSource, Delivery, History, PortError, Provider, ProviderError,
+    SessionKey, SessionSummary, StopReason, TextSink,
+};
 use chitin_provider::Offline;
 use chitin_records::Records;
 use chitin_registry::{Catalog, Home};
 use chitin_testkit::chitin::Chitin;
-use chitin_types::{Event, Message, SessionId, Turn, TurnId};
+use chitin_types::{Event, Message, SessionId, ToolCall, Turn, TurnId};
 
 use crate::{
     ground::{Nobody, NumberedIds, SystemClock, two_workers},
@@ -39,13 +42,27 @@ use crate::{
 /// # Errors
 /// A turn had no answer, or other calls than these.
 pub(crate) fn measure(name: &str, message: &str, tools: u32, budget_ms: f64) -> Result<String> {
-    two_workers()?.block_on(turns(name, message, tools, budget_ms))
+    two_workers()?.block_on(turns(name, (Arc::new(Offline), message), tools, budget_ms))
 }
 
-async fn turns(name: &str, message: &str, tools: u32, budget_ms: f64) -> Result<String> {
+/// The same with a model in this process that answers at once, so that nothing but the turn itself is measured.
+///
+/// # Errors
+/// A turn had no answer, or other calls than these.
+pub(crate) fn measure_scripted(name: &str, tools: u32, budget_ms: f64) -> Result<String> {
+    let message = if tools == 0 { "answer" } else { "call" };
+    two_workers()?.block_on(turns(name, (Arc::new(Scripted), message), tools, budget_ms))
+}
+
+async fn turns(
+    name: &str,
+    (provider, message): (Arc<dyn Provider>, &str),
+    tools: u32,
+    budget_ms: f64,
+) -> Result<String> {
     let chitin = home::with_tools(0).await?;
     let appends = Arc::new(Appends::open(chitin.outside())?);
-    let agent = agent(&chitin, &appends)?;
+    let agent = agent(&chitin, &appends, provider)?;
     let mut disk = Disk::new(chitin.outside())?;
     for _ in 0..OLDER_TURNS {
         one(&agent, message, tools).await?;
@@ -85,7 +102,7 @@ async fn one(agent: &Agent, message: &str, tools: u32) -> Result<Duration> {
     Ok(time)
 }
 
-fn agent(chitin: &Chitin, appends: &Arc<Appends>) -> Result<Agent> {
+fn agent(chitin: &Chitin, appends: &Arc<Appends>, provider: Arc<dyn Provider>) -> Result<Agent> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let home = Home::open(chitin.home()).map_err(|error| anyhow!("{error}"))?;
     let catalog = Arc::new(Catalog::new(home, Arc::clone(&clock)).map_err(|error| anyhow!("{error}"))?);
@@ -94,12 +111,14 @@ fn agent(chitin: &Chitin, appends: &Arc<Appends>) -> Result<Agent> {
         slots: chitin_host::Slots::Server,
         cache: CodeCache::new(chitin.outside().join("bench-compiled"), KEY),
         roots: Roots::open([("default".to_owned(), chitin.workspace())])?,
+        compiler: Arc::new(InProcess),
+        stores: Stores { kv: Arc::new(appends.records.clone()), recall: Arc::new(appends.records.clone()) },
         egress: Egress::default(),
         audit: Arc::clone(&audit),
         source: Arc::clone(&catalog) as Arc<dyn ComponentSource>,
     })?;
     let ports = Ports {
-        provider: Arc::new(Offline),
+        provider,
         history: Arc::clone(appends) as Arc<dyn History>,
         audit,
         toolbox: catalog,
@@ -107,8 +126,32 @@ fn agent(chitin: &Chitin, appends: &Arc<Appends>) -> Result<Agent> {
         approve: Arc::new(Nobody),
         clock,
         ids: Arc::new(NumberedIds::default()),
+        recall: Some(Arc::new(appends.records.clone())),
     };
     Ok(Agent::new(ports, Settings::default()))
+}
+
+/// A model that takes no time: it calls the clock when it is told to, and answers otherwise.
+struct Scripted;
+
+#[async_trait]
+impl Provider for Scripted {
+    fn name(&self) -> String {
+        "scripted".to_owned()
+    }
+    fn notice(&self) -> Option<String> {
+        None
+    }
+    async fn complete(&self, request: &ChatRequest, _: &dyn TextSink) -> Result<ChatReply, ProviderError> {
+        let wants = matches!(request.messages.last(), Some(Message::User { text }) if text.ends_with("call"));
+        let call = ToolCall { id: "c".to_owned(), name: "time__now".to_owned(), arguments: "{}".to_owned() };
+        let (text, calls, stop) = if wants {
+            (String::new(), vec![call], StopReason::ToolCalls)
+        } else {
+            ("an answer".to_owned(), vec![], StopReason::End)
+        };
+        Ok(ChatReply { text, calls, stop, usage: None })
+    }
 }
 
 /// Counts how the calls of one turn ended.
@@ -127,6 +170,7 @@ impl EventSink for Seen {
             }
             Event::Chunk { .. }
             | Event::ToolCall { .. }
+            | Event::ApprovalRequest { .. }
             | Event::Notice { .. }
             | Event::Done { .. }
             | Event::Error { .. } => {}

@@ -56,9 +56,25 @@ pub(crate) enum Command {
     Run(Run),
     /// Talk, line by line.
     Chat(Chat),
+    /// Serve: HTTP, WebSocket, channels, until it is stopped.
+    Daemon(Daemon),
+    /// Show whether a daemon runs, and how its channels are.
+    Status,
+    /// Look at what waits for a person, and answer it.
+    #[command(subcommand)]
+    Approve(Approve),
     /// Install, call and grant tools.
     #[command(subcommand)]
     Tool(Tool),
+    /// Keep secrets that are put into requests and that no tool sees.
+    #[command(subcommand)]
+    Secret(Secret),
+    /// Read and change the configuration.
+    #[command(subcommand)]
+    Config(Config),
+    /// Look at the sandbox of native commands.
+    #[command(subcommand)]
+    Sandbox(Sandbox),
     /// Make and trust signing keys.
     #[command(subcommand)]
     Key(Key),
@@ -80,6 +96,52 @@ pub(crate) struct Onboard {
     /// Directory of signed first-party tools; by default `components` beside the binary.
     #[arg(long, env = "CHITIN_COMPONENTS", value_name = "DIR")]
     pub(crate) components: Option<PathBuf>,
+    /// Make a new token for the daemon; the old one stops working at once.
+    #[arg(long)]
+    pub(crate) new_token: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Daemon {
+    /// Loopback address and port; port 0 takes a free one. By default what the configuration says.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Approve {
+    /// List open questions.
+    List,
+    /// Allow one call, once.
+    Allow { id: String },
+    /// Refuse one call.
+    Deny { id: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Secret {
+    /// Set a secret, read from standard input or asked for at the terminal; never from the command line.
+    Set { name: String },
+    /// List names; values are never shown.
+    List,
+    /// Remove a secret.
+    Rm { name: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Show one value, or the whole file.
+    Get { key: Option<String> },
+    /// Change one value, `gateway.listen` for example; the whole file is checked before it is written.
+    Set { key: String, value: String },
+    /// Check the configuration.
+    Check,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sandbox {
+    /// Show the backend, what each layer stops, and prove it by trying.
+    Explain,
 }
 
 #[derive(Debug, Args)]
@@ -110,6 +172,10 @@ pub(crate) enum Tool {
     Verify { component: PathBuf },
     /// Verify, review, grant, install.
     Install(ToolInstall),
+    /// Call one function of an unsigned component of your own, in this process only and without secrets.
+    Dev(ToolDev),
+    /// Sign somebody else's component with your key, and install it.
+    Adopt(ToolAdopt),
     /// List installed tools.
     List,
     /// Show one tool: signer, functions, what it asked for and what it may do.
@@ -147,6 +213,41 @@ pub(crate) struct ToolInstall {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ToolDev {
+    pub(crate) component: PathBuf,
+    /// The function; the list of functions is printed when absent.
+    pub(crate) function: Option<String>,
+    /// One JSON object, or key=value pairs.
+    pub(crate) args: Vec<String>,
+    /// A grant file for it; without one it may compute and nothing else.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) grant: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolAdopt {
+    pub(crate) component: PathBuf,
+    /// `publisher/name` under which it is installed; your key must be trusted to sign it.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Its version.
+    #[arg(long, default_value = "0.1.0", value_name = "VERSION")]
+    pub(crate) release: String,
+    /// One sentence about it.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) summary: Option<String>,
+    /// A manifest, in the place of --name, --release and --summary: what it asks for, and texts for its functions.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) manifest: Option<PathBuf>,
+    /// Name of your signing key.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) key: String,
+    /// A grant file; without it it may compute and nothing else.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) grant: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ToolCall {
     pub(crate) tool: String,
     pub(crate) function: String,
@@ -175,6 +276,29 @@ pub(crate) enum GrantWhat {
     },
     /// A directory: `PATH:ro` or `PATH:rw`.
     Fs { path_and_mode: String },
+    /// A store of its own.
+    Kv {
+        /// Keys and values together, in KiB.
+        #[arg(long, default_value_t = 512)]
+        quota_kib: u64,
+    },
+    /// A scope of the memory: `SCOPE:read` or `SCOPE:write`.
+    Recall { scope_and_mode: String },
+    /// A setting that it may read: `KEY=VALUE`.
+    Config { key_and_value: String },
+    /// A secret that is put into the requests of one http rule; the tool never sees it.
+    Secret {
+        /// The id of the rule.
+        rule: String,
+        /// The name of the secret.
+        name: String,
+        /// The header that carries it.
+        #[arg(long, default_value = "authorization")]
+        header: String,
+        /// The header's value, with {} where the secret goes.
+        #[arg(long, default_value = "Bearer {}")]
+        format: String,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -2,11 +2,12 @@
 
 use std::{
     collections::BTreeMap,
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
 use chitin_policy::{RootPlace, check_root};
-use chitin_types::DocumentError;
+use chitin_types::{DocumentError, ToolName, is_scope};
 use serde::Deserialize;
 
 use crate::{
@@ -23,6 +24,78 @@ struct Written {
     #[serde(default)]
     roots: BTreeMap<String, PathBuf>,
     provider: Option<ProviderWritten>,
+    /// How native commands are held; see [`Sandbox`].
+    #[serde(default)]
+    sandbox: Sandbox,
+    /// The `chitin` program that is started as a child for compiling and inside the sandbox; by default this one.
+    program: Option<PathBuf>,
+    #[serde(default)]
+    gateway: GatewayWritten,
+    #[serde(default)]
+    memory: MemoryWritten,
+    #[serde(default)]
+    channels: BTreeMap<String, ChannelWritten>,
+}
+
+/// How native commands are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Sandbox {
+    /// The strongest that works here; none is a refusal.
+    #[default]
+    Detect,
+    /// Bubblewrap, with Landlock and seccomp inside.
+    Bubblewrap,
+    /// Landlock and seccomp.
+    Landlock,
+    /// No sandbox at all: everything that the user may do.
+    None,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GatewayWritten {
+    #[serde(default = "listen")]
+    listen: SocketAddr,
+}
+
+impl Default for GatewayWritten {
+    fn default() -> Self {
+        Self { listen: listen() }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MemoryWritten {
+    /// Scopes that are looked through for each message; empty turns it off.
+    #[serde(default = "default_scope")]
+    scopes: Vec<String>,
+}
+
+impl Default for MemoryWritten {
+    fn default() -> Self {
+        Self { scopes: default_scope() }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChannelWritten {
+    tool: ToolName,
+    /// Name of the secret that checks its webhooks.
+    secret: Option<String>,
+    /// Senders that are answered, by the platform's id. Nobody else is.
+    #[serde(default)]
+    allow: Vec<String>,
+}
+
+/// One configured channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Channel {
+    pub(crate) tool: ToolName,
+    pub(crate) secret: Option<String>,
+    pub(crate) allow: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -34,6 +107,9 @@ struct ProviderWritten {
     api_key: Option<ApiKey>,
     #[serde(default = "yes")]
     stream: bool,
+    /// Whether the server takes tools. Without them they are declared in the prompt and calls are read from the text.
+    #[serde(default = "yes")]
+    native_tools: bool,
 }
 
 /// Which codec.
@@ -56,6 +132,11 @@ struct ApiKey {
 pub(crate) struct Config {
     pub(crate) roots: BTreeMap<String, PathBuf>,
     pub(crate) provider: ProviderChoice,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) program: Option<PathBuf>,
+    pub(crate) listen: SocketAddr,
+    pub(crate) recall_scopes: Vec<String>,
+    pub(crate) channels: BTreeMap<String, Channel>,
 }
 
 /// Which model answers.
@@ -64,7 +145,13 @@ pub(crate) enum ProviderChoice {
     /// The built-in intent matcher.
     Offline,
     /// A server that speaks the chat completions of OpenAI.
-    OpenaiChat { base_url: String, model: String, api_key: Option<chitin_types::Secret>, stream: bool },
+    OpenaiChat {
+        base_url: String,
+        model: String,
+        api_key: Option<chitin_types::Secret>,
+        stream: bool,
+        native_tools: bool,
+    },
 }
 
 const FILE: &str = "config.toml";
@@ -86,6 +173,18 @@ default = \"workspace\"
 # base_url = \"http://127.0.0.1:11434/v1\"
 # model = \"llama3.2\"
 # api_key = { env = \"OPENAI_API_KEY\" }
+# native_tools = false                     # for a model that takes no tools
+
+# Where `chitin daemon` listens; loopback only.
+# [gateway]
+# listen = \"127.0.0.1:4747\"
+
+# A channel is an installed component. Its webhook is POST /webhook/hook, checked with the secret of that name; only the
+# senders named here are answered.
+# [channels.hook]
+# tool = \"chitin/webhook\"
+# secret = \"hook\"
+# allow = [\"alice\"]
 ";
 
 impl Config {
@@ -124,21 +223,58 @@ impl Config {
             None => from_environment(),
             Some(provider) => provider.chosen(file, text)?,
         };
-        Ok(Self { roots, provider })
+        if !written.gateway.listen.ip().is_loopback() {
+            let why = format!("{} is not a loopback address", written.gateway.listen);
+            return Err(DocumentError::near(file, text, "listen", why)
+                .with_help("listen on 127.0.0.1 and put a proxy that you trust in front")
+                .into());
+        }
+        let mut channels = BTreeMap::new();
+        for (name, ChannelWritten { tool, secret, allow }) in written.channels {
+            let named = [Some(&name), secret.as_ref()].into_iter().flatten().find(|name| !is_scope(name));
+            if let Some(bad) = named {
+                let why = format!("{bad:?} is not 1 to 48 of a-z, 0-9 and hyphen");
+                return Err(DocumentError::near(file, text, bad, why).into());
+            }
+            channels.insert(name, Channel { tool, secret, allow });
+        }
+        if let Some(scope) = written.memory.scopes.iter().find(|scope| !is_scope(scope)) {
+            let why = format!("scope {scope:?} is not 1 to 48 of a-z, 0-9 and hyphen");
+            return Err(DocumentError::near(file, text, scope, why).into());
+        }
+        Ok(Self {
+            roots,
+            provider,
+            sandbox: written.sandbox,
+            program: written.program.map(|program| root.join(program)),
+            listen: written.gateway.listen,
+            recall_scopes: written.memory.scopes,
+            channels,
+        })
     }
 }
 
 /// Adds a named root to the file, keeping the user's comments. The whole result is checked before it is written.
 pub(crate) fn add_root(root: &Path, name: &str, path: &Path) -> Result<(), CliError> {
     let file = root.join(FILE);
-    let text = std::fs::read_to_string(&file).unwrap_or_else(|_| FRESH.to_owned());
-    let mut document: toml_edit::DocumentMut =
-        text.parse().map_err(|e| CliError::new(Exit::Config, format!("{}: {e}", file.display())))?;
+    let mut document = document(root)?;
     let shown = path.to_str().ok_or_else(|| CliError::usage("the path is not UTF-8"))?;
     let roots = document.entry("roots").or_insert_with(toml_edit::table).as_table_like_mut();
     let roots = roots.ok_or_else(|| CliError::new(Exit::Config, format!("{}: roots is no table", file.display())))?;
     roots.insert(name, toml_edit::value(shown));
-    let text = document.to_string();
+    save(root, &document)
+}
+
+/// The file as it is, or what a new home would have.
+pub(crate) fn document(root: &Path) -> Result<toml_edit::DocumentMut, CliError> {
+    let file = root.join(FILE);
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|_| FRESH.to_owned());
+    text.parse().map_err(|e| CliError::new(Exit::Config, format!("{}: {e}", file.display())))
+}
+
+/// Writes the file, if the whole of it is good.
+pub(crate) fn save(root: &Path, document: &toml_edit::DocumentMut) -> Result<(), CliError> {
+    let (file, text) = (root.join(FILE), document.to_string());
     Config::parse(root, &file.display().to_string(), &text)?;
     write(&file, &text)
 }
@@ -176,6 +312,7 @@ impl ProviderWritten {
                     model: self.model.ok_or_else(|| missing("model"))?,
                     api_key,
                     stream: self.stream,
+                    native_tools: self.native_tools,
                 })
             }
         }
@@ -191,12 +328,21 @@ fn from_environment() -> ProviderChoice {
             model: filled("OPENAI_MODEL").unwrap_or_else(|| MODEL.to_owned()),
             api_key: Some(chitin_types::Secret::new(key)),
             stream: true,
+            native_tools: true,
         },
     }
 }
 
 fn yes() -> bool {
     true
+}
+
+fn listen() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 4747))
+}
+
+fn default_scope() -> Vec<String> {
+    vec!["default".to_owned()]
 }
 
 #[cfg(test)]
@@ -218,6 +364,9 @@ mod tests {
         assert!(refused("schema = 1\n[roots]\nx = \"/no/such/dir\"\n").starts_with("config.toml:3:1:"));
         assert!(refused("schema = 1\n[provider]\nkind = \"openai-chat\"\n").contains("base_url"));
         assert!(refused("schema = 1\n[provider]\nkind = \"gemini\"\n").starts_with("config.toml:3:8:"));
+        assert!(refused("schema = 1\n[gateway]\nlisten = \"0.0.0.0:4747\"\n").contains("loopback"));
+        assert!(refused("schema = 1\nsandbox = \"maybe\"\n").starts_with("config.toml:2:11:"));
+        assert!(refused("schema = 1\n[channels.\"a b\"]\ntool = \"chitin/webhook\"\n").contains("hyphen"));
         let twin = Config::parse(&std::env::temp_dir(), "config.toml", "schema = 1\n[provider]\nkind = \"offline\"\n");
         assert_eq!(twin.expect("the twin is read").provider, ProviderChoice::Offline);
     }

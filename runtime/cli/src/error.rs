@@ -17,6 +17,7 @@ pub(crate) enum Exit {
     Denied = 5,
     Integrity = 6,
     Provider = 7,
+    Daemon = 8,
     Limit = 9,
     Interrupted = 130,
 }

@@ -4,11 +4,15 @@
 
 mod approve;
 mod args;
+mod client;
 mod command;
 mod config;
 mod error;
 mod home;
+mod live;
 mod output;
+mod remote;
+mod router;
 mod sink;
 mod source;
 mod wire;
@@ -20,6 +24,17 @@ use clap::Parser;
 use crate::{args::Cli, output::Output};
 
 fn main() -> ExitCode {
+    // The program is its own child: inside the sandbox before a command, and for compiling. Both are decided before any
+    // argument is read, any thread started or any file opened.
+    match std::env::args_os().nth(1) {
+        Some(word) if word == chitin_jail::HELPER_ARG => return chitin_jail::child_main(),
+        Some(word) if word == chitin_host::compile::COMPILE_ARG => {
+            use std::io;
+            let (stdin, mut stdout, mut stderr) = (io::stdin().lock(), io::stdout().lock(), io::stderr().lock());
+            return chitin_host::compile::compile_child(stdin, &mut stdout, &mut stderr);
+        }
+        Some(_) | None => {}
+    }
     let cli = Cli::parse();
     let output = Output::new(&cli.global);
     start_logging(&cli.global);
@@ -49,7 +64,7 @@ fn main() -> ExitCode {
 
 /// Ctrl-C ends a command. One that runs a turn handles it itself: the turn is closed in the history first.
 async fn interrupted(command: &args::Command) -> std::io::Result<()> {
-    if matches!(command, args::Command::Chat(_) | args::Command::Run(_)) {
+    if matches!(command, args::Command::Chat(_) | args::Command::Run(_) | args::Command::Daemon(_)) {
         std::future::pending().await
     } else {
         tokio::signal::ctrl_c().await

@@ -46,6 +46,17 @@ impl Printer {
     }
 }
 
+/// Shows what a tool says on the way; the result itself is printed by the command.
+pub(crate) struct Quiet(pub(crate) Printer);
+
+impl EventSink for Quiet {
+    fn event(&self, event: Event) {
+        if matches!(event, Event::Notice { .. }) {
+            self.0.event(event);
+        }
+    }
+}
+
 impl EventSink for Printer {
     fn event(&self, event: Event) {
         let faint = |text: String| self.output.note(&text);
@@ -65,6 +76,8 @@ impl EventSink for Printer {
                     faint(format!("  help: {help}"));
                 }
             }
+            // Whoever is asked at this terminal sees the question itself.
+            Event::ApprovalRequest { .. } => {}
             Event::Notice { text } => faint(text),
             Event::Done { text } => self.done(&text),
             Event::Error { .. } => {}

@@ -12,11 +12,13 @@ use std::{
 
 use bytes::Bytes;
 use chitin_policy::Grants;
+use chitin_ports::Secrets;
 use futures::{StreamExt, stream::BoxStream};
 
 use crate::{
     EgressError, Endpoint, Permit, address,
     permit::{self, Reach},
+    secret::Injected,
 };
 
 /// One request. `method` is in upper case, `url` absolute.
@@ -55,6 +57,7 @@ pub struct Response {
 #[derive(Clone, Default)]
 pub struct Egress {
     clients: Arc<Mutex<HashMap<ClientKey, reqwest::Client>>>,
+    secrets: Option<Arc<dyn Secrets>>,
 }
 
 type ClientKey = (String, String, Reach);
@@ -81,6 +84,11 @@ const OWN_HEADERS: [&str; 9] = [
 ];
 
 impl Egress {
+    /// A client that can put secrets into requests. The default one cannot, and refuses a rule that names one.
+    pub fn with_secrets(secrets: Arc<dyn Secrets>) -> Self {
+        Self { clients: Arc::default(), secrets: Some(secrets) }
+    }
+
     /// Decides about a tool's request; see [`permit::authorize`].
     ///
     /// # Errors
@@ -102,13 +110,20 @@ impl Egress {
     /// # Errors
     /// No answer came, or a checked address turned out to be another one.
     pub async fn send(&self, permit: Permit, request: Request) -> Result<Response, EgressError> {
-        let Permit { url, method, rule, owner, reach } = permit;
+        let Permit { url, method, rule, owner, reach, injection } = permit;
+        let injected = match injection {
+            Some(injection) => Some(Injected::reveal(self.secrets.as_deref(), &injection, &request.headers).await?),
+            None => None,
+        };
         let client = self.client((owner, rule, reach))?;
         let method = reqwest::Method::from_bytes(method.as_bytes())
             .map_err(|_| EgressError::BadUrl(format!("method {method:?} is not accepted")))?;
         let mut outgoing = client.request(method, url);
         for (name, value) in request.headers {
             outgoing = outgoing.header(plain_name(&name)?, plain_value(&name, &value)?);
+        }
+        if let Some(injected) = &injected {
+            outgoing = injected.put_into(outgoing);
         }
         outgoing = match request.body {
             Body::Empty => outgoing,
@@ -117,13 +132,17 @@ impl Egress {
         };
         let incoming = outgoing.send().await.map_err(|e| failure(&e))?;
         check_peer(incoming.remote_addr(), reach)?;
-        let headers = incoming
+        let headers: Vec<(String, String)> = incoming
             .headers()
             .iter()
             .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
             .collect();
         let status = incoming.status().as_u16();
-        Ok(Response { status, headers, body: bounded(incoming.bytes_stream().boxed()) })
+        let response = Response { status, headers, body: bounded(incoming.bytes_stream().boxed()) };
+        match injected {
+            Some(injected) => injected.take_out_of(response),
+            None => Ok(response),
+        }
     }
 
     fn client(&self, key: ClientKey) -> Result<reqwest::Client, EgressError> {

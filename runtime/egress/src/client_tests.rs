@@ -42,7 +42,7 @@ fn grants(host: &str, port: u16) -> Grants {
         paths: vec![PathPattern::parse("/**").expect("a pattern")],
         reason: None,
     };
-    let any = Capabilities { fs: vec![], http: vec![http] };
+    let any = Capabilities { fs: vec![], http: vec![http], ..Capabilities::default() };
     let mut grant = Grant::nothing(ToolName::parse("acme/x").expect("a name"), Digest::of(b"x"));
     grant.http.push(HttpGrant {
         id: "one".to_owned(),
@@ -51,6 +51,8 @@ fn grants(host: &str, port: u16) -> Grants {
         ports: vec![port],
         methods: vec!["GET".to_owned()],
         paths: vec![PathPattern::parse("/**").expect("a pattern")],
+        secret: None,
+        inject: None,
     });
     Grants::intersect(any.clone(), grant, any, &Defaults::default())
 }

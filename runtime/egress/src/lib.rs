@@ -6,6 +6,8 @@
 //!                     could read differently                                 └ checked addresses only
 //! ```
 //!
+//! A secret that the rule names is put in here, after the decision, and taken out of whatever comes back.
+//!
 //! A request that is not permitted never opens a socket. Redirects are not followed: the caller sees the 3xx and asks
 //! again, so that every hop passes the same checks.
 //!
@@ -15,6 +17,8 @@ pub mod address;
 pub mod client;
 pub mod error;
 pub mod permit;
+mod redact;
+mod secret;
 pub mod target;
 
 pub use client::{Body, Egress, Request, Response};

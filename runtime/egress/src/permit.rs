@@ -1,6 +1,6 @@
 //! May this request leave? A request and its grants go in; a permit, made only here, comes out.
 
-use chitin_policy::{Decision, Grants};
+use chitin_policy::{Decision, Grants, HttpGrant};
 use chitin_types::{HostPattern, Scheme};
 use url::Url;
 
@@ -16,6 +16,15 @@ pub struct Permit {
     /// The tool or endpoint whose connections may be reused; two owners never share one.
     pub(crate) owner: String,
     pub(crate) reach: Reach,
+    pub(crate) injection: Option<Injection>,
+}
+
+/// Which secret is put where, by the rule that allowed the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Injection {
+    pub(crate) secret: String,
+    pub(crate) header: String,
+    pub(crate) format: String,
 }
 
 /// Which addresses the name may resolve to.
@@ -63,7 +72,19 @@ pub fn authorize(grants: &Grants, request: &Request) -> Result<Permit, EgressErr
         Some(_) => Reach::Any,
         None => Reach::Public,
     };
-    Ok(Permit { url, method: decided.method, rule, owner: grants.tool().to_string(), reach })
+    let injection = injection(grants, &rule);
+    if injection.is_some() && decided.scheme == Scheme::Http && !literal.is_some_and(|ip| ip.is_loopback()) {
+        let reason = format!("a secret is not sent to {} without TLS", decided.host);
+        return Err(EgressError::denied("egress:plaintext", reason));
+    }
+    Ok(Permit { url, method: decided.method, rule, owner: grants.tool().to_string(), reach, injection })
+}
+
+fn injection(grants: &Grants, rule: &str) -> Option<Injection> {
+    let named = |granted: &&HttpGrant| rule.strip_prefix("http:") == Some(granted.id.as_str());
+    let granted = grants.http_rules().iter().find(named)?;
+    let (secret, inject) = (granted.secret.clone()?, granted.inject.clone()?);
+    Some(Injection { secret, header: inject.header, format: inject.format })
 }
 
 fn exactly_granted(grants: &Grants, host: &str) -> bool {
@@ -99,6 +120,13 @@ impl Endpoint {
             return Err(EgressError::denied("config:endpoint", reason));
         }
         let owner = format!("endpoint {}", self.base.origin().ascii_serialization());
-        Ok(Permit { url, method: decided.method, rule: "config:endpoint".to_owned(), owner, reach: Reach::Any })
+        Ok(Permit {
+            url,
+            method: decided.method,
+            rule: "config:endpoint".to_owned(),
+            owner,
+            reach: Reach::Any,
+            injection: None,
+        })
     }
 }

@@ -55,7 +55,24 @@ pub fn engine_with(slots: Slots) -> Result<&'static Engine, HostError> {
         .map_err(|e| HostError::Engine(e.clone()))
 }
 
+/// An engine that compiles and runs nothing: no slot is reserved, so it starts in a process with little memory. What it
+/// compiles loads in the engine of any process of the same build on the same kind of processor.
+///
+/// # Errors
+/// The platform refuses the configuration.
+pub(crate) fn compiling_engine() -> Result<Engine, HostError> {
+    Engine::new(&settings()).map_err(|e| HostError::Engine(format!("{e:#}")))
+}
+
 fn config(slots: Slots) -> Config {
+    let mut config = settings();
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots.count())));
+    config
+}
+
+// Everything that machine code depends on. How instances are allocated is no part of it: wasmtime's compatibility hash
+// covers target, compiler flags, tunables and features, and of these the pool changes none.
+fn settings() -> Config {
     let mut config = Config::new();
     config.wasm_component_model(true);
     // What no guest needs stays off: each is attack surface that the advisories keep returning to.
@@ -64,7 +81,6 @@ fn config(slots: Slots) -> Config {
     config.cranelift_opt_level(OptLevel::Speed);
     config.max_wasm_stack(WASM_STACK_BYTES_MAX);
     config.memory_reservation(u64::try_from(MEMORY_BYTES_MAX).unwrap_or(u64::MAX));
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots.count())));
     config
 }
 

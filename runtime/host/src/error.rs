@@ -1,5 +1,7 @@
 //! When does the host itself fail? A guest that misbehaves is an outcome; these are not about guests.
 
+use chitin_ports::{CompileError, PortError};
+
 /// The host cannot do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
@@ -12,6 +14,9 @@ pub enum HostError {
     /// A file of the compile cache could not be written.
     #[error("write the compile cache: {0}")]
     Cache(#[from] std::io::Error),
+    /// Whoever compiles could not be started or gave nothing that can be used.
+    #[error(transparent)]
+    Compile(PortError),
     /// A named root cannot be opened.
     #[error("open root {name:?}: {why}")]
     Root {
@@ -20,4 +25,13 @@ pub enum HostError {
         /// What the system said.
         why: String,
     },
+}
+
+impl From<CompileError> for HostError {
+    fn from(error: CompileError) -> Self {
+        match error {
+            CompileError::Refused(why) => Self::NotRunnable(why),
+            CompileError::Port(port) => Self::Compile(port),
+        }
+    }
 }

@@ -5,68 +5,97 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use chitin_ports::ComponentSource;
+use chitin_ports::{Compile, ComponentSource, PackKind};
 use chitin_types::Digest;
 use wasmtime::{
     Engine,
     component::{Component, Linker},
 };
 
-use crate::{
-    CodeCache, HostError,
-    state::CallState,
-    wit::{ToolWithEverything, ToolWithEverythingPre},
-};
+use crate::{CodeCache, HostError, reflect::Typed, state::CallState, wit::ToolWithEverythingPre};
 
 /// Everything needed to start an instance.
-pub type Prepared = ToolWithEverythingPre<CallState>;
+pub(crate) enum Prepared {
+    /// It describes itself and takes its arguments as JSON.
+    Pack(ToolWithEverythingPre<CallState>),
+    /// It has ordinary functions.
+    Typed(Typed),
+}
 
 /// The prepared components of this process.
 pub struct LoadedSet {
     cache: CodeCache,
+    compiler: Arc<dyn Compile>,
+    source: Arc<dyn ComponentSource>,
     linker: Linker<CallState>,
     ready: Mutex<HashMap<Digest, Arc<Prepared>>>,
 }
 
 impl LoadedSet {
-    pub(crate) fn new(cache: CodeCache, linker: Linker<CallState>) -> Self {
-        Self { cache, linker, ready: Mutex::default() }
+    pub(crate) fn new(
+        cache: CodeCache,
+        compiler: Arc<dyn Compile>,
+        source: Arc<dyn ComponentSource>,
+        linker: Linker<CallState>,
+    ) -> Self {
+        Self { cache, compiler, source, linker, ready: Mutex::default() }
     }
 
-    /// The prepared component; loads or compiles it at the first call.
-    pub(crate) fn prepared(
-        &self,
-        engine: &Engine,
-        digest: &Digest,
-        source: &dyn ComponentSource,
-    ) -> Result<Arc<Prepared>, HostError> {
-        if let Some(ready) = self.lock().get(digest) {
-            return Ok(Arc::clone(ready));
+    /// The prepared component; loads it, or has it compiled, at the first call.
+    pub(crate) async fn prepared(&self, engine: &Engine, digest: &Digest) -> Result<Arc<Prepared>, HostError> {
+        if let Some(ready) = self.known(digest) {
+            return Ok(ready);
         }
-        let component = self.cache.load(engine, digest, || source.verified(digest))?;
-        let prepared = Arc::new(self.prepare(&component)?);
-        self.lock().insert(*digest, Arc::clone(&prepared));
+        let component = self.component(engine, digest).await?;
+        let prepared = Arc::new(self.prepare(engine, &component)?);
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).insert(*digest, Arc::clone(&prepared));
         Ok(prepared)
     }
 
-    /// Compiles and prepares bytes whose digest is known to the caller, for a first look at them.
-    pub(crate) fn compile(&self, engine: &Engine, bytes: &[u8]) -> Result<(Component, Arc<Prepared>), HostError> {
+    /// The code of a component that was verified in this process.
+    pub(crate) async fn component(&self, engine: &Engine, digest: &Digest) -> Result<Component, HostError> {
+        self.cache.load(engine, digest, self.compiler.as_ref(), || self.source.verified(digest)).await
+    }
+
+    /// The code of bytes that the caller verified, for a first look at them.
+    pub(crate) async fn compile(&self, engine: &Engine, bytes: &[u8]) -> Result<Component, HostError> {
         let digest = Digest::of(bytes);
-        let component = self.cache.load(engine, &digest, || Some(Arc::new(bytes.to_vec())))?;
-        let prepared = self.prepare(&component)?;
-        Ok((component, Arc::new(prepared)))
+        self.cache.load(engine, &digest, self.compiler.as_ref(), || Some(Arc::new(bytes.to_vec()))).await
     }
 
-    fn prepare(&self, component: &Component) -> Result<Prepared, HostError> {
-        let pre = self.linker.instantiate_pre(component).map_err(|e| HostError::NotRunnable(format!("{e:#}")))?;
-        ToolWithEverythingPre::new(pre)
-            .map_err(|_| HostError::NotRunnable("it does not export chitin:tool/guest@0.1.0".to_owned()))
+    /// Links a component of functions that can be called; not a channel, whose callbacks are no functions.
+    pub(crate) fn prepare(&self, engine: &Engine, component: &Component) -> Result<Prepared, HostError> {
+        let kind = kind(engine, component);
+        if kind == PackKind::Channel {
+            return Err(HostError::NotRunnable("it is a channel, which has no functions to call".to_owned()));
+        }
+        let wrong = |error: wasmtime::Error| HostError::NotRunnable(format!("{error:#}"));
+        let pre = self.linker.instantiate_pre(component).map_err(wrong)?;
+        match kind {
+            PackKind::Pack => ToolWithEverythingPre::new(pre).map(Prepared::Pack).map_err(wrong),
+            PackKind::Typed | PackKind::Channel => Ok(Prepared::Typed(Typed::new(engine, pre))),
+        }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, Arc<Prepared>>> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self, digest: &Digest) -> Option<Arc<Prepared>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).get(digest).map(Arc::clone)
     }
 }
 
-/// The started component.
-pub type Instance = ToolWithEverything;
+/// What a component is, by what it exports. One that is a channel and describes functions, too, is a channel: it imports
+/// what only a channel is linked to.
+pub(crate) fn kind(engine: &Engine, component: &Component) -> PackKind {
+    let ty = component.component_type();
+    let exports = |interface: &str| ty.exports(engine).any(|(name, _)| name.starts_with(interface));
+    if exports(CHANNEL) {
+        PackKind::Channel
+    } else if exports(GUEST) {
+        PackKind::Pack
+    } else {
+        PackKind::Typed
+    }
+}
+
+/// Our interfaces, of any release of the 0.1 track.
+pub(crate) const GUEST: &str = "chitin:tool/guest@0.1.";
+const CHANNEL: &str = "chitin:channel/core@0.1.";

@@ -5,7 +5,7 @@ use wasmtime::{PoolConcurrencyLimitError, Trap};
 
 use crate::{
     limits::LimitReached,
-    state::CallContext,
+    state::{CallContext, CallState},
     wit::wire::{self, Part as WirePart},
 };
 
@@ -14,25 +14,38 @@ const MESSAGE_BYTES_MAX: usize = 2_048;
 /// Longest code of a failure in bytes, from the WIT contract.
 const CODE_BYTES_MAX: usize = 64;
 
-/// A part as the guest gave it, and how many bytes of output it is.
-pub(crate) fn part_from_guest(part: WirePart) -> (Part, usize) {
-    match part {
-        WirePart::Text(text) => {
-            let bytes = text.len();
-            (Part::Text(text), bytes)
-        }
-        WirePart::Data(json) => {
-            let bytes = json.len();
-            // What is no JSON is shown as the text it is, rather than lost.
-            let part = serde_json::from_str(&json).map_or(Part::Text(json), Part::Data);
-            (part, bytes)
-        }
-        WirePart::File(_) => (Part::Other("file".to_owned(), serde_json::Value::Null), 0),
-        WirePart::Other((kind, json)) => {
-            let bytes = kind.len() + json.len();
-            let value = serde_json::from_str(&json).unwrap_or(serde_json::Value::String(json));
-            (Part::Other(kind, value), bytes)
-        }
+impl CallState {
+    /// The parts of a result as the guest gave them, counted as output. To be called while the store lives: files are
+    /// handles of its table.
+    pub(crate) fn parts_from_guest(&mut self, parts: Vec<WirePart>) -> wasmtime::Result<Vec<Part>> {
+        parts.into_iter().map(|part| self.part_from_guest(part)).collect()
+    }
+
+    /// One part as the guest gave it, counted as output; a file that it wrote in this call was counted then.
+    pub(crate) fn part_from_guest(&mut self, part: WirePart) -> wasmtime::Result<Part> {
+        let (part, bytes) = match part {
+            WirePart::Text(text) => {
+                let bytes = text.len();
+                (Part::Text(text), bytes)
+            }
+            WirePart::Data(json) => {
+                let bytes = json.len();
+                // What is no JSON is shown as the text it is, rather than lost.
+                let part = serde_json::from_str(&json).map_or(Part::Text(json), Part::Data);
+                (part, bytes)
+            }
+            WirePart::File(blob) => {
+                let (file, bytes) = self.table.delete(blob)?.into_file();
+                (Part::File(file), bytes)
+            }
+            WirePart::Other((kind, json)) => {
+                let bytes = kind.len() + json.len();
+                let value = serde_json::from_str(&json).unwrap_or(serde_json::Value::String(json));
+                (Part::Other(kind, value), bytes)
+            }
+        };
+        self.call.charge_output(bytes)?;
+        Ok(part)
     }
 }
 

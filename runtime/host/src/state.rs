@@ -9,7 +9,7 @@ use std::{
 };
 
 use chitin_policy::Grants;
-use chitin_ports::{Audit, AuditEntry, AuditKind, Progress};
+use chitin_ports::{Audit, AuditEntry, AuditKind, KeyValue, Progress, Recall};
 use chitin_types::{CallId, Denial, Limits, Part, SessionId};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -18,8 +18,18 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use crate::{
     capability::{fs::Files, http::Requests},
+    channel::Side,
     limits::{Memory, Reached},
 };
+
+/// What outlives a call: where guests keep things, each by what its own grants allow.
+#[derive(Clone)]
+pub struct Stores {
+    /// Values by key, each tool its own.
+    pub kv: Arc<dyn KeyValue>,
+    /// The assistant's memory.
+    pub recall: Arc<dyn Recall>,
+}
 
 /// The data of one store.
 pub struct CallState {
@@ -39,6 +49,9 @@ pub struct CallContext {
     pub(crate) grants: Arc<Grants>,
     pub(crate) limits: Limits,
     pub(crate) audit: Arc<dyn Audit>,
+    pub(crate) stores: Stores,
+    /// What only a channel has; none for a tool.
+    pub(crate) channel: Option<Arc<Side>>,
     pub(crate) deadline: Instant,
     pub(crate) cancelled: watch::Receiver<bool>,
     pub(crate) progress: Option<Progress>,
@@ -72,13 +85,15 @@ pub(crate) struct CallStart {
     pub(crate) session: Option<SessionId>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) audit: Arc<dyn Audit>,
+    pub(crate) stores: Stores,
+    pub(crate) channel: Option<Arc<Side>>,
     pub(crate) cancelled: watch::Receiver<bool>,
     pub(crate) progress: Option<Progress>,
 }
 
 impl CallContext {
     pub(crate) fn new(start: CallStart) -> Self {
-        let CallStart { id, session, grants, audit, cancelled, progress } = start;
+        let CallStart { id, session, grants, audit, stores, channel, cancelled, progress } = start;
         let limits = grants.limits();
         Self {
             id,
@@ -86,6 +101,8 @@ impl CallContext {
             limits,
             grants,
             audit,
+            stores,
+            channel,
             deadline: Instant::now() + Duration::from_millis(limits.wall_ms),
             cancelled,
             progress,

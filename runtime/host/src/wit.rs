@@ -8,8 +8,8 @@ wasmtime::component::bindgen!({
     imports: { default: async | trappable },
     exports: { default: async },
     with: {
-        "chitin:types/types.blob": crate::capability::denied::Blob,
-        "chitin:host/blobs.blob-writer": crate::capability::denied::BlobWriter,
+        "chitin:types/types.blob": crate::capability::blobs::Blob,
+        "chitin:host/blobs.blob-writer": crate::capability::blobs::BlobWriter,
     },
 });
 

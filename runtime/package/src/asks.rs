@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use chitin_types::{Capabilities, FsAsk, HostPattern, HttpAsk};
+use chitin_types::{Capabilities, FsAsk, HostPattern, HttpAsk, RecallAsk, RecallMode, is_scope};
 
 use crate::text::is_shown_text;
 
@@ -35,7 +35,8 @@ pub fn check_shape(asks: &Capabilities) -> Result<(), Flaw> {
             return Err(flaw(&ask.at, format!("{} is asked for twice", ask.at)));
         }
     }
-    asks.http.iter().try_for_each(check_http)
+    asks.http.iter().try_for_each(check_http)?;
+    check_stores(asks)
 }
 
 /// Checks that every ask has a reason that can be shown.
@@ -45,7 +46,9 @@ pub fn check_shape(asks: &Capabilities) -> Result<(), Flaw> {
 pub fn check_reasons(asks: &Capabilities) -> Result<(), Flaw> {
     let fs = asks.fs.iter().map(|ask| (ask.at.clone(), &ask.reason));
     let http = asks.http.iter().map(|ask| (ask.host.to_string(), &ask.reason));
-    for (what, reason) in fs.chain(http) {
+    let kv = asks.kv.iter().map(|ask| ("kv".to_owned(), &ask.reason));
+    let recall = asks.recall.iter().map(|ask| ("recall".to_owned(), &ask.reason));
+    for (what, reason) in fs.chain(http).chain(kv).chain(recall) {
         match reason {
             Some(text) if is_shown_text(text, REASON_CHARS_MAX) => {}
             Some(_) => {
@@ -65,6 +68,30 @@ pub fn added(old: &Capabilities, new: &Capabilities) -> Capabilities {
     Capabilities {
         fs: new.fs.iter().filter(had_fs).cloned().collect(),
         http: new.http.iter().filter(had_http).cloned().collect(),
+        kv: new.kv.clone().filter(|ask| old.kv.as_ref().is_none_or(|before| before.quota_kib < ask.quota_kib)),
+        recall: new.recall.clone().and_then(|ask| added_scopes(old.recall.as_ref(), ask)),
+    }
+}
+
+fn added_scopes(old: Option<&RecallAsk>, new: RecallAsk) -> Option<RecallAsk> {
+    let Some(old) = old else { return Some(new) };
+    let fresh = |scopes: Vec<String>, mode| scopes.into_iter().filter(|scope| !old.covers(scope, mode)).collect();
+    let (read, write) = (fresh(new.read, RecallMode::Read), fresh(new.write, RecallMode::Write));
+    let nothing = [&read, &write].into_iter().all(Vec::is_empty);
+    (!nothing).then_some(RecallAsk { read, write, reason: new.reason })
+}
+
+fn check_stores(asks: &Capabilities) -> Result<(), Flaw> {
+    if asks.kv.as_ref().is_some_and(|kv| kv.quota_kib == 0) {
+        return Err(flaw("quota_kib", "quota_kib = 0 asks for nothing".to_owned()));
+    }
+    let Some(recall) = &asks.recall else { return Ok(()) };
+    if recall.read.is_empty() && recall.write.is_empty() {
+        return Err(flaw("recall", "recall names no scope, which asks for nothing".to_owned()));
+    }
+    match recall.read.iter().chain(&recall.write).find(|scope| *scope != "*" && !is_scope(scope)) {
+        Some(scope) => Err(flaw(scope, format!("scope {scope:?} is neither * nor 1 to 48 of a-z, 0-9 and hyphen"))),
+        None => Ok(()),
     }
 }
 

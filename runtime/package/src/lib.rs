@@ -27,6 +27,8 @@
 
 pub mod asks;
 pub mod bundle;
+pub mod channel;
+pub mod docs;
 pub mod error;
 pub mod key;
 pub mod lock;
@@ -38,6 +40,8 @@ pub mod verify;
 pub mod version;
 
 pub use bundle::{BUNDLE_BYTES_MAX, Bundle};
+pub use channel::{ChannelAsk, HmacRecipe, Route};
+pub use docs::FunctionDoc;
 pub use error::{DuplicateKey, KeyError, VerifyError};
 pub use key::{Fingerprint, PublicKey, SigningKey};
 pub use lock::{Damaged, LOCK_BYTES_MAX, LockEntry, LockFile, PinnedFunction};

@@ -14,12 +14,13 @@
 //! reason = "the forecast comes from here"
 //! ```
 
-use chitin_types::{Capabilities, DocumentError, FsAsk, HttpAsk, ToolName};
+use chitin_types::{Capabilities, DocumentError, FsAsk, HttpAsk, KvAsk, RecallAsk, ToolName};
 use serde::Deserialize;
 
 use crate::{
-    Version,
+    ChannelAsk, FunctionDoc, Version,
     asks::{check_reasons, check_shape},
+    docs::check_docs,
     text::{is_file_name, is_shown_text, is_world},
 };
 
@@ -45,6 +46,18 @@ pub struct Manifest {
     /// Requests that it asks for.
     #[serde(default)]
     pub http: Vec<HttpAsk>,
+    /// A store of its own that it asks for.
+    #[serde(default)]
+    pub kv: Option<KvAsk>,
+    /// Scopes of the memory that it asks for.
+    #[serde(default)]
+    pub recall: Option<RecallAsk>,
+    /// What a channel needs of the host; only for a component of a channel world.
+    #[serde(default)]
+    pub channel: Option<ChannelAsk>,
+    /// What is to be said of functions that a component of ordinary typed exports cannot say itself.
+    #[serde(default, rename = "function")]
+    pub functions: Vec<FunctionDoc>,
 }
 
 impl Manifest {
@@ -61,7 +74,7 @@ impl Manifest {
 
     /// Everything that it asks for.
     pub fn requests(&self) -> Capabilities {
-        Capabilities { fs: self.fs.clone(), http: self.http.clone() }
+        Capabilities { fs: self.fs.clone(), http: self.http.clone(), kv: self.kv.clone(), recall: self.recall.clone() }
     }
 
     fn check(&self, wrong: &dyn Fn(&str, String) -> DocumentError) -> Result<(), DocumentError> {
@@ -80,6 +93,10 @@ impl Manifest {
             let message = format!("artifact = {:?} is no plain file name", self.artifact);
             return Err(wrong("artifact", message).with_help("name the file only; it lies beside component.toml"));
         }
+        if let Some(channel) = &self.channel {
+            channel.check().map_err(|flaw| wrong(&flaw.near, flaw.message))?;
+        }
+        check_docs(&self.functions).map_err(|flaw| wrong(&flaw.near, flaw.message))?;
         let requests = self.requests();
         check_shape(&requests).map_err(|flaw| wrong(&flaw.near, flaw.message))?;
         check_reasons(&requests).map_err(|flaw| {

@@ -5,8 +5,9 @@ use chitin_types::{Capabilities, Digest, ToolName};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Fingerprint, Manifest, VerifyError, Version,
+    ChannelAsk, Fingerprint, FunctionDoc, Manifest, VerifyError, Version,
     asks::{check_reasons, check_shape},
+    docs::check_docs,
     manifest::SUMMARY_CHARS_MAX,
     text::{is_file_name, is_shown_text, is_world},
 };
@@ -40,6 +41,12 @@ pub struct Predicate {
     pub min_runtime: Version,
     /// The key that signs this statement; a copy under another key's signature is refused.
     pub publisher: Fingerprint,
+    /// What a channel needs of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelAsk>,
+    /// What is said of functions that cannot say it themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionDoc>,
     /// The component of the release before this one, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<Digest>,
@@ -86,6 +93,8 @@ impl Statement {
                 requests: manifest.requests(),
                 min_runtime: Version::parse(MIN_RUNTIME).expect("the constant is a version"),
                 publisher,
+                channel: manifest.channel.clone(),
+                functions: manifest.functions.clone(),
                 previous: None,
             },
         }
@@ -147,6 +156,10 @@ fn check(predicate: &Predicate) -> Result<(), VerifyError> {
     if worlds.is_empty() || worlds.len() > WORLDS_MAX || !worlds.iter().all(|world| is_world(world)) {
         return Err(bad(format!("worlds is not a list of 1 to {WORLDS_MAX} names of WIT worlds")));
     }
+    if let Some(channel) = &predicate.channel {
+        channel.check().map_err(|flaw| bad(flaw.message))?;
+    }
+    check_docs(&predicate.functions).map_err(|flaw| bad(flaw.message))?;
     check_shape(&predicate.requests).map_err(|flaw| bad(flaw.message))?;
     check_reasons(&predicate.requests).map_err(|flaw| bad(flaw.message))
 }

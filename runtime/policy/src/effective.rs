@@ -3,7 +3,9 @@
 //! The documents are kept side by side and each is asked, so the effective set is inside every one of them by
 //! construction; no pattern is ever intersected with another.
 
-use chitin_types::{Capabilities, Denial, Digest, FsMode, FunctionName, HttpTarget, Limits, ToolName};
+use std::collections::BTreeMap;
+
+use chitin_types::{Capabilities, Denial, Digest, FsMode, FunctionName, HttpTarget, Limits, RecallMode, ToolName};
 
 use crate::{Ask, Defaults, Grant, HttpGrant};
 
@@ -71,6 +73,62 @@ impl Grants {
         self.grant.call.iter().find(|rule| rule.functions.contains(function)).map(|rule| rule.ask)
     }
 
+    /// Settings that the tool may read; written by the user, so no other document has a say.
+    pub fn config(&self) -> &BTreeMap<String, String> {
+        &self.grant.config
+    }
+
+    /// How much the tool may keep by key, in KiB: the least that any document allows.
+    ///
+    /// # Errors
+    /// One of the documents allows no store.
+    pub fn kv_quota_kib(&self) -> Result<u64, Denial> {
+        let grant = self.grant.kv.as_ref().ok_or_else(|| {
+            self.deny_store("grant:kv", "a store of its own is not granted", Some("kv --quota-kib 512".to_owned()))
+        })?;
+        let request = self.request.kv.as_ref().ok_or_else(|| {
+            self.deny_store("request:kv", "a store is granted, but the signed request does not ask for it", None)
+        })?;
+        let ceiling = self.ceiling.kv.as_ref().ok_or_else(|| {
+            self.deny_store("signer:kv", "a store lies above the ceiling of the key that signed the tool", None)
+        })?;
+        Ok(grant.quota_kib.min(request.quota_kib).min(ceiling.quota_kib))
+    }
+
+    /// Whether the tool may use this scope of the memory.
+    pub fn recall(&self, scope: &str, mode: RecallMode) -> Decision {
+        let granted = self.grant.capabilities().recall;
+        let covers = |ask: &Option<chitin_types::RecallAsk>| ask.as_ref().is_some_and(|ask| ask.covers(scope, mode));
+        let verb = match mode {
+            RecallMode::Read => "read",
+            RecallMode::Write => "write",
+        };
+        if !covers(&granted) {
+            let reason = format!("memory scope {scope:?} is not granted for {verb}");
+            return Decision::Deny(self.deny_store("grant:recall", &reason, Some(format!("recall {scope}:{verb}"))));
+        }
+        if !covers(&self.request.recall) {
+            let reason =
+                format!("{verb} of memory scope {scope:?} is granted, but the signed request does not ask for it");
+            return Decision::Deny(self.deny_store("request:recall", &reason, None));
+        }
+        if !covers(&self.ceiling.recall) {
+            let reason =
+                format!("{verb} of memory scope {scope:?} lies above the ceiling of the key that signed the tool");
+            return Decision::Deny(self.deny_store("signer:recall", &reason, None));
+        }
+        Decision::Allow { rule: format!("recall:{scope}") }
+    }
+
+    /// The scopes that every document allows for this use, in the order of the grant.
+    pub fn recall_scopes(&self, mode: RecallMode) -> Vec<String> {
+        let granted = self.grant.recall.iter().flat_map(|recall| match mode {
+            RecallMode::Read => &recall.read,
+            RecallMode::Write => &recall.write,
+        });
+        granted.filter(|scope| matches!(self.recall(scope, mode), Decision::Allow { .. })).cloned().collect()
+    }
+
     /// The directories that every document allows.
     pub fn mounts(&self) -> Vec<Mount> {
         self.grant.fs.iter().filter_map(|fs| self.mount(&fs.at, fs.root(), fs.mode)).collect()
@@ -133,6 +191,11 @@ impl Grants {
     /// The command that would let this tool use a directory.
     pub fn fs_help(&self, directory: &str, mode: FsMode) -> String {
         format!("chitin tool grant {} fs {directory}:{}", self.tool(), mode.word())
+    }
+
+    fn deny_store(&self, rule: &str, reason: &str, grantable: Option<String>) -> Denial {
+        let help = grantable.map(|what| format!("chitin tool grant {} {what}", self.tool()));
+        Denial { rule: rule.to_owned(), reason: reason.to_owned(), help }
     }
 
     fn mount(&self, at: &str, root: &str, granted: FsMode) -> Option<Mount> {

@@ -1,10 +1,10 @@
 //! Does each document take away, and does the effective set never leave any of them?
 
-use chitin_types::{FsAsk, HttpAsk, Scheme};
+use chitin_types::{FsAsk, HttpAsk, KvAsk, RecallAsk, Scheme};
 use proptest::prelude::*;
 
 use super::*;
-use crate::grant::{Accept, FsGrant, Pin};
+use crate::grant::{Accept, FsGrant, KvGrant, Pin, RecallGrant};
 
 fn ask(host: &str, paths: &str) -> HttpAsk {
     HttpAsk {
@@ -27,7 +27,13 @@ impl ParsePattern for str {
 }
 
 fn everything() -> Capabilities {
-    Capabilities { fs: vec![FsAsk { at: "*".to_owned(), mode: FsMode::Rw, reason: None }], http: vec![ask("*", "/**")] }
+    let any = || vec!["*".to_owned()];
+    Capabilities {
+        fs: vec![FsAsk { at: "*".to_owned(), mode: FsMode::Rw, reason: None }],
+        http: vec![ask("*", "/**")],
+        kv: Some(KvAsk { quota_kib: 64, reason: None }),
+        recall: Some(RecallAsk { read: any(), write: any(), reason: None }),
+    }
 }
 
 fn grant() -> Grant {
@@ -40,6 +46,8 @@ fn grant() -> Grant {
         ports: vec![],
         methods: vec!["GET".to_owned()],
         paths: vec![chitin_types::PathPattern::parse("/a/**").expect("a pattern")],
+        secret: None,
+        inject: None,
     });
     grant
 }
@@ -54,6 +62,28 @@ fn rule(decision: &Decision) -> &str {
         Decision::Allow { rule } => rule,
         Decision::Deny(denial) => &denial.rule,
     }
+}
+
+#[test]
+fn each_layer_can_refuse_a_store_and_a_scope() {
+    let mut given = grant();
+    given.kv = Some(KvGrant { quota_kib: 512 });
+    given.recall = Some(RecallGrant { read: vec!["work".to_owned()], write: vec![] });
+    let whole =
+        |request, grant: &Grant, ceiling| Grants::intersect(request, grant.clone(), ceiling, &Defaults::default());
+    let check = |grants: &Grants, quota: Result<u64, &str>, recall: &str| {
+        assert_eq!(grants.kv_quota_kib().as_ref().map_err(|d| d.rule.as_str()), quota.as_ref().map_err(|r| *r));
+        assert_eq!(rule(&grants.recall("work", RecallMode::Read)), recall);
+    };
+    check(&whole(everything(), &given, everything()), Ok(64), "recall:work");
+    check(&whole(Capabilities::default(), &given, everything()), Err("request:kv"), "request:recall");
+    check(&whole(everything(), &given, Capabilities::default()), Err("signer:kv"), "signer:recall");
+    check(&whole(everything(), &grant(), everything()), Err("grant:kv"), "grant:recall");
+    let whole = whole(everything(), &given, everything());
+    assert_eq!(rule(&whole.recall("work", RecallMode::Write)), "grant:recall");
+    assert_eq!(rule(&whole.recall("home", RecallMode::Read)), "grant:recall");
+    assert_eq!(whole.recall_scopes(RecallMode::Read), ["work"]);
+    assert!(whole.recall_scopes(RecallMode::Write).is_empty());
 }
 
 #[test]
@@ -124,8 +154,11 @@ fn capabilities() -> impl Strategy<Value = Capabilities> {
         mode: if rw { FsMode::Rw } else { FsMode::Ro },
         reason: None,
     });
-    (prop::collection::vec(fs, 0..3), prop::collection::vec(http_rule(), 0..4))
-        .prop_map(|(fs, http)| Capabilities { fs, http })
+    (prop::collection::vec(fs, 0..3), prop::collection::vec(http_rule(), 0..4)).prop_map(|(fs, http)| Capabilities {
+        fs,
+        http,
+        ..Capabilities::default()
+    })
 }
 
 proptest! {
@@ -141,7 +174,7 @@ proptest! {
         grant.pin = Some(Pin { component: Digest::of(b"x"), accept: Accept::Exact });
         for (index, ask) in given.http.iter().enumerate() {
             let HttpAsk { host, scheme, ports, methods, paths, .. } = ask.clone();
-            grant.http.push(HttpGrant { id: format!("r{index}"), host, scheme, ports, methods, paths });
+            grant.http.push(HttpGrant { id: format!("r{index}"), host, scheme, ports, methods, paths, secret: None, inject: None });
         }
         for ask in given.fs.iter().filter(|ask| ask.at != "*") {
             if !grant.fs.iter().any(|f| f.at == ask.at) {

@@ -1,6 +1,6 @@
 //! Would this be allowed, and why? A question goes in; the answer comes from the same functions that decide.
 
-use chitin_types::{FsMode, FunctionName, HttpTarget};
+use chitin_types::{FsMode, FunctionName, HttpTarget, RecallMode};
 
 use crate::{Ask, Decision, Grants};
 
@@ -59,8 +59,9 @@ pub fn explain(grants: &Grants) -> Vec<String> {
         let schemes: Vec<_> = rule.scheme.iter().map(|s| s.word()).collect();
         let paths: Vec<_> = rule.paths.iter().map(ToString::to_string).collect();
         let ports: Vec<_> = rule.ports_meant().iter().map(ToString::to_string).collect();
+        let secret = rule.secret.as_ref().map_or(String::new(), |name| format!(", with secret {name:?} put in"));
         lines.push(format!(
-            "  {} {}://{} port {} at {} (rule {:?})",
+            "  {} {}://{} port {} at {} (rule {:?}{secret})",
             rule.methods.join(" or "),
             schemes.join("|"),
             rule.host,
@@ -68,6 +69,18 @@ pub fn explain(grants: &Grants) -> Vec<String> {
             paths.join(", "),
             rule.id
         ));
+    }
+    if let Ok(quota) = grants.kv_quota_kib() {
+        lines.push(format!("  keep {quota} KiB of its own by key"));
+    }
+    for (mode, verb) in [(RecallMode::Read, "recall from"), (RecallMode::Write, "remember in and forget from")] {
+        for scope in grants.recall_scopes(mode) {
+            lines.push(format!("  {verb} memory scope {scope:?}"));
+        }
+    }
+    if !grants.config().is_empty() {
+        let names: Vec<&str> = grants.config().keys().map(String::as_str).collect();
+        lines.push(format!("  read the settings {}", names.join(", ")));
     }
     if lines.len() == 1 {
         lines.push("  compute, and nothing else".to_owned());

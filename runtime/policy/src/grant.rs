@@ -2,10 +2,11 @@
 //!
 //! An unknown key, a pattern that would match more than it seems to, or a key that has no effect refuses the whole file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chitin_types::{
-    Capabilities, Digest, DocumentError, FsAsk, FsMode, FunctionName, HostPattern, HttpAsk, Limits, ToolName,
+    Capabilities, Digest, DocumentError, FsAsk, FsMode, FunctionName, HostPattern, HttpAsk, KvAsk, Limits, RecallAsk,
+    ToolName, is_scope,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,45 @@ pub struct Grant {
     /// Requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub http: Vec<HttpGrant>,
+    /// Settings that the tool may read, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub config: BTreeMap<String, String>,
+    /// A store of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kv: Option<KvGrant>,
+    /// The assistant's memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recall: Option<RecallGrant>,
+}
+
+/// A store of its own for one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KvGrant {
+    /// Keys and values together, in KiB; 1 to 65,536.
+    pub quota_kib: u64,
+}
+
+/// Scopes of the assistant's memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecallGrant {
+    /// Scopes that the tool may look things up in.
+    #[serde(default)]
+    pub read: Vec<String>,
+    /// Scopes that it may add to and remove from.
+    #[serde(default)]
+    pub write: Vec<String>,
+}
+
+/// How a secret is put into a request: only here, at egress, and only for the rule that names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inject {
+    /// The header, in lower case. A guest that sets it itself is refused.
+    pub header: String,
+    /// The value, with `{}` where the secret goes.
+    pub format: String,
 }
 
 /// The component that a grant is bound to.
@@ -115,6 +155,12 @@ pub struct HttpGrant {
     pub methods: Vec<String>,
     /// Path patterns.
     pub paths: Vec<chitin_types::PathPattern>,
+    /// Name of the secret that is put into each request of this rule. The tool never sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// Where it is put.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inject: Option<Inject>,
 }
 
 /// What holds for every tool: upper limits, and no capability, since nothing can be granted to tools unseen.
@@ -152,6 +198,9 @@ impl Grant {
             call: vec![],
             fs: vec![],
             http: vec![],
+            config: BTreeMap::new(),
+            kv: None,
+            recall: None,
         }
     }
 
@@ -167,7 +216,10 @@ impl Grant {
     pub fn capabilities(&self) -> Capabilities {
         let fs = self.fs.iter().map(|f| FsAsk { at: f.at.clone(), mode: f.mode, reason: None }).collect();
         let http = self.http.iter().map(HttpGrant::as_ask).collect();
-        Capabilities { fs, http }
+        let kv = self.kv.as_ref().map(|kv| KvAsk { quota_kib: kv.quota_kib, reason: None });
+        let recall = self.recall.as_ref();
+        let recall = recall.map(|r| RecallAsk { read: r.read.clone(), write: r.write.clone(), reason: None });
+        Capabilities { fs, http, kv, recall }
     }
 
     fn check(&self, wrong: &dyn Fn(&str, String) -> DocumentError) -> Result<(), DocumentError> {
@@ -193,6 +245,25 @@ impl Grant {
             if !functions.insert(name) {
                 return Err(wrong(name.as_str(), format!("{name} stands in two [[call]] rules")));
             }
+        }
+        self.check_stores(wrong)
+    }
+}
+
+impl Grant {
+    fn check_stores(&self, wrong: &dyn Fn(&str, String) -> DocumentError) -> Result<(), DocumentError> {
+        if let Some(kv) = &self.kv
+            && !(1..=KV_QUOTA_KIB_MAX).contains(&kv.quota_kib)
+        {
+            return Err(wrong("quota_kib", format!("quota_kib = {} is not 1 to {KV_QUOTA_KIB_MAX}", kv.quota_kib)));
+        }
+        for scope in self.recall.iter().flat_map(|recall| recall.read.iter().chain(&recall.write)) {
+            if !is_scope(scope) {
+                return Err(wrong(scope, format!("scope {scope:?} is not 1 to 48 of a-z, 0-9 and hyphen")));
+            }
+        }
+        if self.config.len() > CONFIG_KEYS_MAX {
+            return Err(wrong("[config]", format!("more than {CONFIG_KEYS_MAX} settings")));
         }
         Ok(())
     }
@@ -266,11 +337,48 @@ fn check_rule(rule: &HttpGrant, wrong: &dyn Fn(&str, String) -> DocumentError) -
             return Err(wrong(&rule.id, format!("rule {:?} has an empty {name}, which would grant nothing", rule.id)));
         }
     }
+    check_secret(rule, wrong)?;
     if let Some(method) = rule.methods.iter().find(|m| !METHODS.contains(&m.as_str())) {
         return Err(wrong(method, format!("{method:?} is none of {}", METHODS.join(", "))));
     }
     Ok(())
 }
+
+fn check_secret(rule: &HttpGrant, wrong: &dyn Fn(&str, String) -> DocumentError) -> Result<(), DocumentError> {
+    let (secret, inject) = match (&rule.secret, &rule.inject) {
+        (None, None) => return Ok(()),
+        (Some(secret), Some(inject)) => (secret, inject),
+        (Some(_), None) => {
+            return Err(wrong("secret", format!("rule {:?} has a secret and no inject", rule.id))
+                .with_help("inject = { header = \"authorization\", format = \"Bearer {}\" }"));
+        }
+        (None, Some(_)) => return Err(wrong("inject", format!("rule {:?} has inject and no secret", rule.id))),
+    };
+    if !is_scope(secret) {
+        return Err(wrong(secret, format!("secret {secret:?} is not 1 to 48 of a-z, 0-9 and hyphen")));
+    }
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    if inject.header.is_empty() || !inject.header.bytes().all(plain) || FRAMING.contains(&inject.header.as_str()) {
+        return Err(wrong(&inject.header, format!("header {:?} is none that a secret can be put in", inject.header)));
+    }
+    let printable = inject.format.bytes().all(|b| (b' '..=b'~').contains(&b));
+    if inject.format.matches("{}").count() != 1 || !printable {
+        return Err(wrong(&inject.format, format!("format {:?} does not hold {{}} once", inject.format)));
+    }
+    // A pattern would send the secret to hosts that nobody named.
+    if !matches!(rule.host, HostPattern::Exact(_)) {
+        return Err(wrong(&rule.id, format!("rule {:?} sends a secret, so its host must be exact", rule.id)));
+    }
+    Ok(())
+}
+
+/// Headers that frame a message or choose the server.
+const FRAMING: [&str; 7] =
+    ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "proxy-authorization"];
+/// The largest store of one tool, in KiB; the database is shared by all.
+const KV_QUOTA_KIB_MAX: u64 = 65_536;
+/// Settings of one tool; they are read at every start of a call.
+const CONFIG_KEYS_MAX: usize = 256;
 
 fn https_only() -> Vec<chitin_types::Scheme> {
     vec![chitin_types::Scheme::Https]

@@ -26,6 +26,17 @@ id = "read"
 host = "api.github.com"
 methods = ["GET"]
 paths = ["/repos/**"]
+secret = "github"
+inject = { header = "authorization", format = "Bearer {}" }
+
+[config]
+reply_url = "https://api.github.com/replies"
+
+[kv]
+quota_kib = 512
+
+[recall]
+read = ["project"]
 "#;
 
 #[test]
@@ -55,7 +66,15 @@ fn each_bad_line_refuses_the_whole_file_with_its_place() {
         ("methods = [\"GET\"]", "methods = [\"get\"]", "g.toml:23:13", "none of"),
         ("methods = [\"GET\"]", "methods = []", "g.toml:21:7", "empty methods"),
         ("paths = [\"/repos/**\"]", "paths = [\"/repos*\"]", "g.toml:24:9", "path pattern"),
-        ("paths = [\"/repos/**\"]", "paths = [\"/repos/**\"]\nsecret = \"x\"", "g.toml:25:1", "unknown field"),
+        ("paths = [\"/repos/**\"]", "paths = [\"/repos/**\"]\nspeed = 1", "g.toml:25:1", "unknown field"),
+        ("secret = \"github\"", "", "g.toml", "inject and no secret"),
+        ("inject = { header = \"authorization\", format = \"Bearer {}\" }", "", "g.toml:25:1", "no inject"),
+        ("header = \"authorization\"", "header = \"connection\"", "g.toml:26:22", "none that a secret"),
+        ("format = \"Bearer {}\"", "format = \"Bearer\"", "g.toml:26:48", "hold {} once"),
+        ("host = \"api.github.com\"", "host = \"*.github.com\"", "g.toml:21:7", "must be exact"),
+        ("secret = \"github\"", "secret = \"../key\"", "g.toml:25:11", "1 to 48"),
+        ("quota_kib = 512", "quota_kib = 0", "g.toml:32:1", "quota_kib"),
+        ("read = [\"project\"]", "read = [\"no*\"]", "g.toml:35:10", "scope"),
     ] {
         assert!(GOOD.contains(line), "the row's line {line:?} is not in the good file");
         let error = Grant::parse("g.toml", &GOOD.replacen(line, bad, 1)).expect_err(bad);

@@ -40,5 +40,5 @@ pub use authorize::{Approval, Authorized, Call, CallDigest, Pending, Verdict, au
 pub use chitin_types::HttpTarget;
 pub use effective::{Decision, Grants, Mount};
 pub use explain::{Answer, Query, can, explain};
-pub use grant::{Accept, Ask, CallRule, Defaults, FsGrant, Grant, HttpGrant, Pin};
+pub use grant::{Accept, Ask, CallRule, Defaults, FsGrant, Grant, HttpGrant, Inject, KvGrant, Pin, RecallGrant};
 pub use roots::{RootError, RootPlace, check_root, could_be_root};

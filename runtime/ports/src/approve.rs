@@ -2,10 +2,13 @@
 
 use async_trait::async_trait;
 use chitin_policy::{Approval, CallDigest};
+use chitin_types::SessionId;
 
 /// What a person is shown. They see these arguments, and these are what runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
+    /// Its own id: the digest and the call, so that two equal calls are two questions.
+    pub id: String,
     /// What an answer is bound to.
     pub digest: CallDigest,
     /// The tool pack and function, as `publisher/name function`.
@@ -14,6 +17,8 @@ pub struct Question {
     pub arguments: String,
     /// The rule that asks.
     pub rule: String,
+    /// The session in which the call is made, where there is one.
+    pub session: Option<SessionId>,
     /// Whether a yes covers this rule for the rest of the session.
     pub covers_session: bool,
     /// Milliseconds since 1970 after which no answer counts.

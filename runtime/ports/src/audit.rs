@@ -27,6 +27,14 @@ pub enum AuditKind {
     Key,
     /// A model was asked.
     Provider,
+    /// Somebody came to a door: a token was accepted or refused, a webhook was checked.
+    Auth,
+    /// A channel started, failed or was backed off.
+    Channel,
+    /// A native command was started and ended.
+    Spawn,
+    /// A secret was set or removed; never its value.
+    Secret,
 }
 
 /// One entry, before the chain gives it a place. It carries names, rules and digests, never payloads or secrets.

@@ -23,11 +23,36 @@ pub struct PackFunction {
     pub effects: Effects,
 }
 
-/// Everything that `describe` answered, and what the component imports.
+/// Which kind of component it is, by what it exports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PackKind {
+    /// It exports `chitin:tool/guest` and describes itself.
+    Pack,
+    /// It exports ordinary typed functions; each is a tool.
+    Typed,
+    /// It exports `chitin:channel/core`; it may offer no function at all.
+    Channel,
+}
+
+/// An export that is no tool, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The export, as `interface#function` or `function`.
+    pub export: String,
+    /// One sentence.
+    pub reason: String,
+}
+
+/// Everything that a component offers, and what it imports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PackDescription {
-    /// In the component's own order.
+    /// What it is.
+    pub kind: PackKind,
+    /// In the component's own order; for typed exports in the order of the component's type.
     pub functions: Vec<PackFunction>,
+    /// Exports that are not offered.
+    pub left_out: Vec<LeftOut>,
     /// Names of the interfaces that the component imports: what it could ask for.
     pub imports: Vec<String>,
 }
@@ -42,6 +67,28 @@ pub enum DescribeError {
     #[error("{0}")]
     BadAnswer(String),
     /// The host itself failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+/// Turns verified bytes into machine code, somewhere where untrusted bytes can do no harm: compiling is slow, takes
+/// memory, and its cost is the publisher's to choose.
+#[async_trait]
+pub trait Compile: Send + Sync {
+    /// The machine code of a component for the engine of this process.
+    ///
+    /// # Errors
+    /// The bytes are no component, or a limit of time or memory was reached; the text says which.
+    async fn compile(&self, component: &[u8]) -> Result<Vec<u8>, CompileError>;
+}
+
+/// Why there is no machine code.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    /// The bytes are no component that this engine runs, or they exceed a limit.
+    #[error("{0}")]
+    Refused(String),
+    /// The child that compiles could not be started or gave nothing that can be used.
     #[error(transparent)]
     Port(#[from] PortError),
 }

@@ -23,6 +23,8 @@ pub struct ChatRequest {
     pub tools: Vec<ToolSpec>,
     /// How the answer travels.
     pub delivery: Delivery,
+    /// The model that this session asked for; the configured one where it asked for none.
+    pub model: Option<String>,
 }
 
 /// Why the model stopped.
@@ -97,6 +99,15 @@ pub trait Provider: Send + Sync {
     /// One line that is shown before the first answer, where the user should know something: the offline provider says
     /// here that it is no model.
     fn notice(&self) -> Option<String>;
+    /// Whether the wire has tools of its own. Without them the agent declares tools in the prompt and reads calls from the
+    /// text.
+    fn native_tools(&self) -> bool {
+        true
+    }
+    /// Whether another model can be asked for by name.
+    fn takes_model(&self) -> bool {
+        true
+    }
     /// Asks once. Dropping the future stops the request.
     async fn complete(&self, request: &ChatRequest, sink: &dyn TextSink) -> Result<ChatReply, ProviderError>;
 }

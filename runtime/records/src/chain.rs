@@ -52,7 +52,7 @@ pub(crate) struct Keys {
 impl Keys {
     /// The keys that belong to this home.
     pub(crate) fn derive(home_key: &[u8; 32]) -> Self {
-        let key = |label: &str| finish(keyed(home_key, &[label.as_bytes()]));
+        let key = |label: &str| derived(home_key, label);
         Self { link: key("audit-link-v1"), head: key("audit-head-v1"), anchor: key("audit-anchor-v1") }
     }
 
@@ -193,6 +193,11 @@ fn body_of(entry: &AuditEntry, seq: u64, at_ms: u64) -> Result<String, PortError
         return Err(refused(format!("it has {} bytes and {BODY_BYTES_MAX} are allowed", body.len())));
     }
     Ok(body)
+}
+
+/// The key of a home for one purpose. Each has its own label, so that none of them opens what another one closed.
+pub(crate) fn derived(home_key: &[u8; 32], label: &str) -> [u8; 32] {
+    finish(keyed(home_key, &[label.as_bytes()]))
 }
 
 fn keyed(key: &[u8; 32], parts: &[&[u8]]) -> Hmac<Sha256> {

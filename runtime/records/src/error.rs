@@ -62,6 +62,18 @@ pub enum RecordsError {
     /// There is no such dialogue.
     #[error("find the session {0}")]
     NoSession(SessionId),
+    /// The system gives no randomness.
+    #[error("get random bytes: {0}")]
+    Random(String),
+    /// A secret cannot be decrypted.
+    #[error("decrypt the secret {name}: its row was altered, or it was set with another home key; set it again")]
+    Locked {
+        /// The name of the secret.
+        name: String,
+    },
+    /// What is not taken as a secret; the text never holds a part of it.
+    #[error("use a secret: {0}")]
+    NoSecret(String),
     /// The records are closed, or their writer broke.
     #[error("use the records: the writer has stopped")]
     Stopped,

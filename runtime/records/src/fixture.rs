@@ -1,6 +1,6 @@
 //! What do the tests stand on? A folder with a database in it, a clock that stands still, and entries to write.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use chitin_ports::{Audit, AuditEntry, AuditKind, Clock, Receipt};
 use serde_json::json;
@@ -36,6 +36,12 @@ impl Home {
     /// Its records.
     pub(crate) fn open(&self) -> Records {
         Records::open(&self.file("state.db"), [7; 32], Arc::new(Still)).expect("opens")
+    }
+
+    /// How often these bytes stand in its files, whichever they are.
+    pub(crate) fn count(&self, bytes: &[u8]) -> usize {
+        let files = fs::read_dir(self.0.path()).expect("lists").map(|entry| entry.expect("an entry").path());
+        files.map(|path| fs::read(path).expect("reads").windows(bytes.len()).filter(|w| *w == bytes).count()).sum()
     }
 
     /// A connection that bypasses the records, as a thief would use.

@@ -31,7 +31,7 @@ pub(crate) struct Opened {
 pub(crate) fn open_writer(path: &Path) -> Result<Opened, RecordsError> {
     make_private(path)?;
     let mut connection = connect(path)?;
-    check_owner(&connection, path)?;
+    check_owner(&connection, path, schema::APPLICATION_ID)?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if !mode.eq_ignore_ascii_case("wal") {
         return Err(RecordsError::NoLog { path: path.to_owned() });
@@ -49,6 +49,16 @@ pub(crate) fn open_writer(path: &Path) -> Result<Opened, RecordsError> {
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, RecordsError> {
     let connection = connect(path)?;
     connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+/// Opens the file of the secrets, and makes it where there is none. It keeps no write-ahead log: a secret is set
+/// seldom, by whichever process is asked, and one file is all that there is to protect.
+pub(crate) fn open_secrets(path: &Path) -> Result<Connection, RecordsError> {
+    make_private(path)?;
+    let mut connection = connect(path)?;
+    check_owner(&connection, path, schema::SECRETS_APPLICATION_ID)?;
+    migrate(&mut connection, path, &schema::secret_migrations())?;
     Ok(connection)
 }
 
@@ -72,7 +82,8 @@ fn connect(path: &Path) -> Result<Connection, RecordsError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    let settings = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+    // What is forgotten or removed is overwritten, not only taken off the books.
+    let settings = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
                     PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
     // The first of them reads the file, so this is where a file that is no database shows.
     connection.execute_batch(settings).map_err(|error| {
@@ -85,9 +96,9 @@ fn connect(path: &Path) -> Result<Connection, RecordsError> {
     Ok(connection)
 }
 
-fn check_owner(connection: &Connection, path: &Path) -> Result<(), RecordsError> {
+fn check_owner(connection: &Connection, path: &Path, ours: i32) -> Result<(), RecordsError> {
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    if id == schema::APPLICATION_ID {
+    if id == ours {
         return Ok(());
     }
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;

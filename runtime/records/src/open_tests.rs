@@ -17,9 +17,16 @@ fn a_fresh_database_has_our_settings_and_opens_again() {
         let Opened { connection, unclean } = open_writer(&path).expect("opens");
         let number =
             |name: &str| -> i64 { connection.pragma_query_value(None, name, |row| row.get(0)).expect("a number") };
-        let settings =
-            ["synchronous", "foreign_keys", "trusted_schema", "cell_size_check", "application_id", "user_version"];
-        assert_eq!(settings.map(number), [2, 1, 0, 1, i64::from(schema::APPLICATION_ID), 1]);
+        let settings = [
+            "synchronous",
+            "foreign_keys",
+            "secure_delete",
+            "trusted_schema",
+            "cell_size_check",
+            "application_id",
+            "user_version",
+        ];
+        assert_eq!(settings.map(number), [2, 1, 1, 0, 1, i64::from(schema::APPLICATION_ID), 2]);
         assert!(!unclean);
     }
     assert_eq!(fs::metadata(&path).expect("is there").permissions().mode() & 0o777, 0o600);
@@ -55,7 +62,7 @@ fn a_newer_schema_is_refused() {
     opened.connection.pragma_update(None, "user_version", 7).expect("sets");
     drop(opened);
     match open_writer(&path) {
-        Err(RecordsError::Newer { found, known, .. }) => assert_eq!((found, known), (7, 1)),
+        Err(RecordsError::Newer { found, known, .. }) => assert_eq!((found, known), (7, 2)),
         Err(other) => panic!("another error: {other}"),
         Ok(_) => panic!("opened"),
     }

@@ -107,6 +107,29 @@ impl Records {
         }
     }
 
+    /// Hands a change to the writer, and gives its answer once it is on disk.
+    ///
+    /// # Errors
+    /// The inner error of the change is about it alone and undoes nothing. The outer one is the database's, and fails
+    /// everything that shares the transaction.
+    pub(crate) async fn change<T, E, F>(&self, change: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<PortError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<Result<T, E>, rusqlite::Error> + Send + 'static,
+    {
+        let (keep, mut kept) = oneshot::channel();
+        let (done, on_disk) = oneshot::channel();
+        let work = Work::Change(Box::new(move |connection: &Connection| -> Result<(), rusqlite::Error> {
+            // Nobody receives it when the caller has gone; the change is made all the same.
+            drop(keep.send(change(connection)?));
+            Ok(())
+        }));
+        self.post(work, Done::Unit(done));
+        on_disk.await.map_err(|_| PortError::from(RecordsError::Stopped))??;
+        kept.try_recv().map_err(|_| PortError::from(RecordsError::Stopped))?
+    }
+
     /// Runs a query on the read connection, off the async threads.
     pub(crate) async fn read<T, F>(&self, query: F) -> Result<T, RecordsError>
     where

@@ -105,3 +105,30 @@ async fn an_entry_that_is_too_large_fails_alone() {
     assert_eq!(results.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true]);
     assert_eq!(records.verify_audit().await.map(|report| report.records), Ok(2));
 }
+
+#[tokio::test]
+async fn a_change_that_the_database_refuses_fails_and_the_next_one_does_not() {
+    let home = Home::new();
+    let records = home.open();
+    let change = async |sql: &'static str| {
+        records.change(move |connection| Ok(Ok::<_, PortError>(connection.execute(sql, [])?))).await
+    };
+    let error = change("INSERT INTO nowhere VALUES (1)").await.expect_err("no such table");
+    assert!(error.to_string().contains("nowhere"), "{error}");
+    assert_eq!(change("INSERT INTO cursors VALUES ('webhook', 'c')").await, Ok(1));
+    add_all(&records, 1..=1).await;
+    assert_eq!(records.verify_audit().await.map(|report| report.records), Ok(1));
+}
+
+#[tokio::test]
+async fn a_change_that_is_wrong_alone_leaves_its_neighbours() {
+    let home = Home::new();
+    let records = home.open();
+    let receipt = add(&records, entry(1));
+    let refused = records.change(|_| Ok(Err::<(), _>(PortError("do it".to_owned()))));
+    let made = records.change(|connection| {
+        Ok(Ok::<_, PortError>(connection.execute("INSERT INTO cursors VALUES ('webhook', 'c')", [])?))
+    });
+    let (receipt, refused, made) = tokio::join!(receipt.durable(), refused, made);
+    assert_eq!((receipt, refused, made), (Ok(()), Err(PortError("do it".to_owned())), Ok(1)));
+}

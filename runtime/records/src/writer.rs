@@ -60,9 +60,15 @@ pub(crate) enum Work {
     },
     /// Adds messages to a turn.
     Append(Addition),
+    /// Changes any other table.
+    Change(Change),
     /// Nothing: its answer says that everything before it is done, the anchor included.
     Flush,
 }
+
+/// A change that keeps its own answer until the transaction is on disk; `Records::change` makes them. It asks first
+/// whether it makes sense and writes only then: what it writes stays, and an error of it is one of the database.
+pub(crate) type Change = Box<dyn FnOnce(&Connection) -> Result<(), rusqlite::Error> + Send>;
 
 /// Who waits for the answer.
 pub(crate) enum Done {
@@ -82,6 +88,14 @@ pub(crate) struct Command {
 
 /// What one command came to; the session where one was asked for.
 pub(crate) type Reply = Result<Option<SessionId>, PortError>;
+
+/// What one command came to, and when whoever waits may know.
+enum Answer {
+    /// Once the transaction is on disk.
+    OnDisk(Reply),
+    /// Once the anchor is there too.
+    Anchored,
+}
 
 impl Done {
     /// Whether somebody still wants the answer.
@@ -181,29 +195,29 @@ impl Writer {
     }
 
     fn commit(&mut self, batch: Vec<Command>) {
-        match self.transact(&batch) {
-            Ok((replies, grown)) => {
+        let (work, waiting): (Vec<Work>, Vec<Done>) =
+            batch.into_iter().map(|Command { work, done }| (work, done)).unzip();
+        match self.transact(work) {
+            Ok((answers, grown)) => {
                 let mut flushes = Vec::new();
-                for (command, reply) in batch.into_iter().zip(replies) {
-                    match command.work {
-                        Work::Flush => flushes.push((command.done, reply)),
-                        Work::Audit { .. } | Work::Open { .. } | Work::Start { .. } | Work::Append(_) => {
-                            command.done.complete(reply);
-                        }
+                for (done, answer) in waiting.into_iter().zip(answers) {
+                    match answer {
+                        Answer::OnDisk(reply) => done.complete(reply),
+                        Answer::Anchored => flushes.push(done),
                     }
                 }
                 if let Some(mark) = grown {
                     self.move_anchor(&mark);
                 }
-                for (done, reply) in flushes {
-                    done.complete(reply);
+                for done in flushes {
+                    done.complete(Ok(None));
                 }
             }
             Err(error) => {
-                tracing::error!(%error, records = batch.len(), "records could not be written");
+                tracing::error!(%error, records = waiting.len(), "records could not be written");
                 let error = PortError::from(error);
-                for command in batch {
-                    command.done.complete(Err(error.clone()));
+                for done in waiting {
+                    done.complete(Err(error.clone()));
                 }
             }
         }
@@ -211,14 +225,14 @@ impl Writer {
 
     /// One transaction. An error of the database fails all of it, because SQLite may have rolled back already; what is
     /// wrong with one command alone is in its reply.
-    fn transact(&mut self, batch: &[Command]) -> Result<(Vec<Reply>, Option<Mark>), RecordsError> {
-        if batch.iter().all(|command| matches!(command.work, Work::Flush)) {
-            return Ok((batch.iter().map(|_| Ok(None)).collect(), None));
+    fn transact(&mut self, work: Vec<Work>) -> Result<(Vec<Answer>, Option<Mark>), RecordsError> {
+        if work.iter().all(|work| matches!(work, Work::Flush)) {
+            return Ok((work.iter().map(|_| Answer::Anchored).collect(), None));
         }
         let Self { connection, keys, anchor, trust, dirty, .. } = self;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut tip = None;
-        if batch.iter().any(|command| matches!(command.work, Work::Audit { .. })) {
+        if work.iter().any(|work| matches!(work, Work::Audit { .. })) {
             tip = Tip::load(&transaction, keys)?;
             if let Some(tip) = &tip
                 && *trust == Trust::Unsettled
@@ -226,19 +240,23 @@ impl Writer {
                 *trust = settle(anchor.stands_in(&transaction, keys, &tip.mark())?);
             }
         }
-        let mut replies = Vec::with_capacity(batch.len());
-        for command in batch {
-            let reply: Reply = match &command.work {
+        let mut answers = Vec::with_capacity(work.len());
+        for work in work {
+            let reply: Reply = match work {
                 Work::Audit { entry, at_ms } => match &mut tip {
-                    Some(tip) => tip.append(&transaction, keys, entry, *at_ms)?.map(|()| None),
+                    Some(tip) => tip.append(&transaction, keys, &entry, at_ms)?.map(|()| None),
                     None => Err(PortError(ALTERED.to_owned())),
                 },
-                Work::Open { key, fresh, at_ms } => dialogue::open(&transaction, key, fresh, *at_ms)?,
-                Work::Start { key, fresh, at_ms } => dialogue::start(&transaction, key, fresh, *at_ms)?,
-                Work::Append(addition) => dialogue::append(&transaction, addition)?,
-                Work::Flush => Ok(None),
+                Work::Open { key, fresh, at_ms } => dialogue::open(&transaction, &key, &fresh, at_ms)?,
+                Work::Start { key, fresh, at_ms } => dialogue::start(&transaction, &key, &fresh, at_ms)?,
+                Work::Append(addition) => dialogue::append(&transaction, &addition)?,
+                Work::Change(change) => change(&transaction).map(|()| Ok(None))?,
+                Work::Flush => {
+                    answers.push(Answer::Anchored);
+                    continue;
+                }
             };
-            replies.push(reply);
+            answers.push(Answer::OnDisk(reply));
         }
         let grown = match &tip {
             Some(tip) => tip.store(&transaction, keys)?,
@@ -249,7 +267,7 @@ impl Writer {
         }
         transaction.commit()?;
         *dirty = true;
-        Ok((replies, grown))
+        Ok((answers, grown))
     }
 
     fn move_anchor(&self, mark: &Mark) {

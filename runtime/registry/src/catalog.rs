@@ -7,7 +7,8 @@
 //!                             └ under no good seal ─→ untrusted, this tool only
 //! ```
 //!
-//! Grants and trusted keys are read at every call, so that what is taken back is gone at the next one.
+//! Grants and trusted keys are read at every call, so that what is taken back is gone at the next one. A file that is
+//! broken by then keeps what it said before, as long as this process knew it (`kept.rs`).
 
 use std::{
     collections::HashMap,
@@ -16,20 +17,19 @@ use std::{
 
 use async_trait::async_trait;
 use chitin_package::{KeyRing, LockEntry, LockFile, PinnedFunction, TrustedKey, Verified, VerifyError};
-use chitin_policy::{Grant, Grants};
+use chitin_policy::{Defaults, Grant, Grants};
 use chitin_ports::{Clock, ComponentSource, Installed, PortError, Toolbox};
-use chitin_types::{Denial, Digest, ToolName, ToolOutcome, ToolSpec, WireName};
+use chitin_types::{Capabilities, Denial, Digest, ToolName, ToolOutcome, ToolSpec, WireName};
 
 use crate::{
     Home, HomeKey, RegistryError, Said,
+    beside::Beside,
     grants::{load_defaults, load_grant},
+    kept::Kept,
     prove::{Proven, prove},
     tools::read_bytes,
-    trust::{read_sources, ring_of},
+    trust::read_each,
 };
-
-/// Names and texts of the trust files.
-type TrustTexts = Vec<(String, String)>;
 
 /// The installed tools of one home.
 pub struct Catalog {
@@ -37,7 +37,8 @@ pub struct Catalog {
     key: HomeKey,
     clock: Arc<dyn Clock>,
     lock: Mutex<Option<Parsed<Vec<u8>, LockFile>>>,
-    ring: Mutex<Option<Parsed<TrustTexts, KeyRing>>>,
+    kept: Mutex<Kept>,
+    pub(crate) beside: Beside,
     proven: Mutex<HashMap<Pair, Proven>>,
     // Held while a component is read and verified, so that two calls at once do not both do it.
     proving: tokio::sync::Mutex<()>,
@@ -75,7 +76,8 @@ impl Catalog {
             key,
             clock,
             lock: Mutex::default(),
-            ring: Mutex::default(),
+            kept: Mutex::default(),
+            beside: Beside::default(),
             proven: Mutex::default(),
             proving: tokio::sync::Mutex::default(),
         })
@@ -107,6 +109,28 @@ impl Catalog {
         let proven = self.prove(entry).await?;
         let grants = self.grants(entry, &proven.verified)?;
         Ok(Tool { entry: entry.clone(), verified: proven.verified, grants })
+    }
+
+    /// What is wrong with the files that people write, one line each, and what holds meanwhile. They are looked at again,
+    /// so that one that nobody needed since it broke is told, too.
+    pub fn problems(&self) -> Vec<String> {
+        let tools = match self.tools() {
+            Ok(tools) => tools,
+            Err(error) => return vec![error.to_string()],
+        };
+        let installed = tools.entries.iter().map(|entry| &entry.name);
+        let names: Vec<&ToolName> = installed.clone().chain(self.beside.native()).collect();
+        held(&self.kept).grants.retain(|tool, _| names.contains(&tool));
+        // What holds is of no interest here, and what is wrong is kept with it.
+        let _ = (self.ring(), self.defaults());
+        for name in names {
+            let _ = self.given(name);
+        }
+        let mut problems = held(&self.kept).problems();
+        for hidden in installed.filter(|name| self.beside.has(name.short())) {
+            problems.push(format!("{hidden} is not offered: another tool is {}__… in this process", hidden.short()));
+        }
+        problems
     }
 
     // Reads and verifies at most once; the key is looked up each time, so that one that was revoked stops its tools.
@@ -144,26 +168,52 @@ impl Catalog {
     }
 
     fn grants(&self, entry: &LockEntry, verified: &Verified) -> Result<Arc<Grants>, RegistryError> {
-        let grant = load_grant(&self.home, &entry.name)?.unwrap_or_else(|| {
-            // A grant that is bound to nothing: `authorize` answers that nothing is granted.
-            Grant { pin: None, ..Grant::nothing(entry.name.clone(), entry.component) }
-        });
+        let grant = self.granted(&entry.name, entry.component)?;
         let requests = verified.statement().predicate.requests.clone();
-        let ceiling = verified.signer().ceiling().clone();
-        Ok(Arc::new(Grants::intersect(requests, grant, ceiling, &load_defaults(&self.home)?)))
+        self.within(requests, grant, verified.signer().ceiling().clone())
+    }
+
+    /// What the user gave to a tool, for everything that `policy` compares.
+    pub(crate) fn granted(&self, tool: &ToolName, component: Digest) -> Result<Grant, RegistryError> {
+        // A grant that is bound to nothing: `authorize` answers that nothing is granted.
+        let unbound = || Grant { pin: None, ..Grant::nothing(tool.clone(), component) };
+        Ok(self.given(tool)?.unwrap_or_else(unbound))
+    }
+
+    /// Puts the documents side by side, with the limits that hold for all.
+    pub(crate) fn within(
+        &self,
+        requests: Capabilities,
+        grant: Grant,
+        ceiling: Capabilities,
+    ) -> Result<Arc<Grants>, RegistryError> {
+        Ok(Arc::new(Grants::intersect(requests, grant, ceiling, &self.defaults()?)))
+    }
+
+    // The three kinds of files that people write, as they say now or last said.
+    fn given(&self, tool: &ToolName) -> Result<Option<Grant>, RegistryError> {
+        let read = load_grant(&self.home, tool);
+        held(&self.kept).grants.entry(tool.clone()).or_default().settle(read)
+    }
+
+    fn defaults(&self) -> Result<Defaults, RegistryError> {
+        let read = load_defaults(&self.home).map(Some);
+        Ok(held(&self.kept).defaults.settle(read)?.unwrap_or_default())
     }
 
     fn ring(&self) -> Result<Arc<KeyRing>, RegistryError> {
-        cached(&self.ring, read_sources(&self.home)?, |sources| ring_of(sources))
+        let files = read_each(&self.home)?;
+        held(&self.kept).trust.settle(files)
     }
 }
 
 impl ComponentSource for Catalog {
     fn verified(&self, component: &Digest) -> Option<Arc<Vec<u8>>> {
-        held(&self.proven)
+        let proven = held(&self.proven)
             .iter()
             .find(|((digest, _), _)| digest == component)
-            .map(|(_, proven)| Arc::clone(&proven.bytes))
+            .map(|(_, proven)| Arc::clone(&proven.bytes));
+        proven.or_else(|| self.beside.bytes(component))
     }
 }
 
@@ -171,10 +221,12 @@ impl ComponentSource for Catalog {
 impl Toolbox for Catalog {
     async fn specs(&self) -> Result<Vec<ToolSpec>, PortError> {
         let tools = self.tools().map_err(|e| PortError(e.to_string()))?;
+        let shown = tools.entries.iter().filter(|entry| !self.beside.has(entry.name.short()));
+        let installed = shown.flat_map(functions).map(|(entry, function)| spec(&entry.name, function));
         let mut named = Vec::new();
-        for (entry, function) in tools.entries.iter().flat_map(functions) {
-            let spec = spec(entry, function)?;
-            let wire_name = spec.wire_name().map_err(|e| PortError(format!("list {}: {e}", entry.name)))?;
+        for spec in installed.chain(self.beside.specs().into_iter().map(Ok)) {
+            let spec = spec?;
+            let wire_name = spec.wire_name().map_err(|e| PortError(format!("list {}: {e}", spec.tool)))?;
             named.push((wire_name, spec));
         }
         named.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -182,6 +234,9 @@ impl Toolbox for Catalog {
     }
 
     async fn resolve(&self, wire_name: &str) -> Result<Option<Installed>, ToolOutcome> {
+        if let Some(found) = self.find_beside(wire_name) {
+            return found.map(Some);
+        }
         let tools = self.tools().map_err(|error| broke(&error))?;
         let asked = |(entry, function): &(&LockEntry, &PinnedFunction)| {
             WireName::of(&entry.name, &function.name).is_ok_and(|name| name.as_str() == wire_name)
@@ -196,7 +251,7 @@ impl Toolbox for Catalog {
         };
         let proven = self.prove(entry).await.map_err(|error| untrusted(&error))?;
         let grants = self.grants(entry, &proven.verified).map_err(|error| denied(&error))?;
-        let spec = spec(entry, function).map_err(|error| broke(&error.into()))?;
+        let spec = spec(&entry.name, function).map_err(|error| broke(&error.into()))?;
         Ok(Some(Installed { spec, component: entry.component, grants }))
     }
 }
@@ -205,11 +260,12 @@ fn functions(entry: &LockEntry) -> impl Iterator<Item = (&LockEntry, &PinnedFunc
     entry.functions.iter().map(move |function| (entry, function))
 }
 
-fn spec(entry: &LockEntry, function: &PinnedFunction) -> Result<ToolSpec, PortError> {
+/// One function as it is offered.
+pub(crate) fn spec(tool: &ToolName, function: &PinnedFunction) -> Result<ToolSpec, PortError> {
     let input_schema = serde_json::from_str(&function.input_schema)
-        .map_err(|e| PortError(format!("read the schema of {} {}: {e}", entry.name, function.name)))?;
+        .map_err(|e| PortError(format!("read the schema of {tool} {}: {e}", function.name)))?;
     Ok(ToolSpec {
-        tool: entry.name.clone(),
+        tool: tool.clone(),
         function: function.name.clone(),
         title: function.title.clone(),
         summary: function.summary.clone(),
@@ -241,7 +297,8 @@ fn untrusted(error: &RegistryError) -> ToolOutcome {
     ToolOutcome::Untrusted(error.to_string())
 }
 
-fn denied(error: &RegistryError) -> ToolOutcome {
+/// What a grant that cannot be used means for the call.
+pub(crate) fn denied(error: &RegistryError) -> ToolOutcome {
     match error {
         RegistryError::Document { .. } | RegistryError::Untrusted(_) => {
             let help = error.help().map_or_else(|| "chitin policy check".to_owned(), ToOwned::to_owned);

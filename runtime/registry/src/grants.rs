@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use chitin_policy::{Defaults, FsGrant, Grant, HttpGrant};
+use chitin_policy::{Defaults, FsGrant, Grant, HttpGrant, Inject};
 use chitin_ports::{Audit, AuditEntry, AuditKind};
-use chitin_types::{Digest, DocumentError, ToolName};
+use chitin_types::{Digest, DocumentError, RecallMode, ToolName};
 use serde_json::json;
 use toml_edit::DocumentMut;
 
@@ -67,11 +67,28 @@ impl GrantFiles {
     /// The tool is not installed, its file is refused, or the audit or the disk fails.
     pub async fn bind(&self, tool: &ToolName) -> Result<(), RegistryError> {
         let component = self.component(tool)?.ok_or_else(|| not_installed(tool))?;
-        self.change(tool, "bound", None, |document| {
-            edit::set_pin(document, component);
-            Ok(())
-        })
-        .await
+        self.bind_to(tool, component).await
+    }
+
+    /// Binds the grant to a tool that is not installed but part of the program, by its identity. A tool without a grant
+    /// file gets one that gives nothing.
+    ///
+    /// # Errors
+    /// Its file is refused, or the audit or the disk fails.
+    pub async fn bind_to(&self, tool: &ToolName, identity: Digest) -> Result<(), RegistryError> {
+        let _writer = Writer::take(&self.home).await?;
+        let text = match read_text(&self.home, &Home::grant_file(tool))? {
+            Some(before) => {
+                parse(tool, &before)?;
+                edited_text(tool, &before, |document| {
+                    edit::set_pin(document, identity);
+                    Ok(())
+                })?
+            }
+            None => Grant::nothing(tool.clone(), identity).to_text(),
+        };
+        parse(tool, &text)?;
+        self.write(tool, "bound", None, &text).await
     }
 
     /// Gives a directory, or changes how the one at the same place is given.
@@ -101,6 +118,62 @@ impl GrantFiles {
         .await
     }
 
+    /// Puts a secret into the requests of a rule that is there. The tool never sees it.
+    ///
+    /// # Errors
+    /// There is no such rule, it names more than one host, the file is refused, or the audit or the disk fails.
+    pub async fn set_secret(
+        &self,
+        tool: &ToolName,
+        rule_id: &str,
+        secret: &str,
+        inject: &Inject,
+    ) -> Result<(), RegistryError> {
+        let rule = format!("http:{rule_id}");
+        self.change(tool, "granted", Some(&rule), |document| {
+            if edit::put_secret(document, rule_id, secret, inject) { Ok(()) } else { Err(no_rule(tool, &rule)) }
+        })
+        .await
+    }
+
+    /// Gives a store of its own, or changes its size.
+    ///
+    /// # Errors
+    /// As [`GrantFiles::add_fs`].
+    pub async fn set_kv(&self, tool: &ToolName, quota_kib: u64) -> Result<(), RegistryError> {
+        self.change(tool, "granted", Some("kv"), |document| {
+            edit::set_kv(document, quota_kib);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Gives a scope of the memory, for one use.
+    ///
+    /// # Errors
+    /// As [`GrantFiles::add_fs`].
+    pub async fn add_recall(&self, tool: &ToolName, scope: &str, mode: RecallMode) -> Result<(), RegistryError> {
+        let rule = format!("recall:{scope}");
+        self.change(tool, "granted", Some(&rule), |document| {
+            edit::put_scope(document, scope, mode);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Gives a setting, or changes it. It is shown to the tool and to whoever reads the file: no place for a secret.
+    ///
+    /// # Errors
+    /// As [`GrantFiles::add_fs`].
+    pub async fn set_config(&self, tool: &ToolName, key: &str, value: &str) -> Result<(), RegistryError> {
+        let rule = format!("config:{key}");
+        self.change(tool, "granted", Some(&rule), |document| {
+            edit::put_setting(document, key, value);
+            Ok(())
+        })
+        .await
+    }
+
     /// Takes everything back. The tool stays installed and may not be called.
     ///
     /// # Errors
@@ -114,17 +187,14 @@ impl GrantFiles {
         remove_file(&self.home.policies(), &Home::grant_file(tool)).map(|_| ())
     }
 
-    /// Takes one rule back, by the name that the audit knows it by: `http:<id>` or `fs:<place>`.
+    /// Takes one rule back, by the name that the audit knows it by: `http:<id>`, `fs:<place>`, `kv`, `recall:<scope>` or
+    /// `config:<key>`.
     ///
     /// # Errors
     /// There is no such rule, the file is refused, or the audit or the disk fails.
     pub async fn revoke_rule(&self, tool: &ToolName, rule: &str) -> Result<(), RegistryError> {
         self.change(tool, "revoked", Some(rule), |document| {
-            if edit::remove_rule(document, rule) {
-                return Ok(());
-            }
-            let said = Said::new(format!("the grant of {tool} has no rule {rule:?}"));
-            Err(RegistryError::NotFound(said.help(format!("chitin policy show {tool}"))))
+            if edit::remove_rule(document, rule) { Ok(()) } else { Err(no_rule(tool, rule)) }
         })
         .await
     }
@@ -231,6 +301,11 @@ pub(crate) fn parse(tool: &ToolName, text: &str) -> Result<Grant, RegistryError>
 
 fn shown(file: &str) -> String {
     format!("{POLICIES}/{file}")
+}
+
+fn no_rule(tool: &ToolName, rule: &str) -> RegistryError {
+    let said = Said::new(format!("the grant of {tool} has no rule {rule:?}"));
+    RegistryError::NotFound(said.help(format!("chitin policy show {tool}")))
 }
 
 fn not_installed(tool: &ToolName) -> RegistryError {

@@ -17,12 +17,13 @@ use chitin_package::{
     asks::added, verify,
 };
 use chitin_policy::{Accept, Grant, Pin};
-use chitin_ports::{Audit, AuditEntry, AuditKind, Clock, Describe};
+use chitin_ports::{Audit, AuditEntry, AuditKind, Clock, Describe, PackDescription};
 use chitin_types::{Capabilities, Digest};
 use serde_json::json;
 
 use crate::{
     GrantAfter, Home, HomeKey, RegistryError, Review, Said,
+    beside::DEV,
     disk::{read_named, write_file},
     edit,
     grants::{edited_text, load_grant, parse, read_text},
@@ -101,11 +102,21 @@ impl Installer {
         let lock = installed(&self.home, &self.key)?;
         let standing = self.standing(&lock, &ring, &verified)?;
         let described = self.describe.describe(&component).await?;
-        let functions = pinned(&signed.name, &described)?;
+        let functions = pinned(&signed.name, &described, &signed.functions)?;
         let describe = describe_digest(&described.functions);
-        let (source, imports) = (path.display().to_string(), described.imports);
-        let (component_bytes, bundle_bytes) = (component, bundle);
-        let review = Review { source, component_bytes, bundle_bytes, verified, functions, imports, describe, standing };
+        let PackDescription { kind, functions: _, left_out, imports } = described;
+        let review = Review {
+            source: path.display().to_string(),
+            component_bytes: component,
+            bundle_bytes: bundle,
+            verified,
+            kind,
+            functions,
+            left_out,
+            imports,
+            describe,
+            standing,
+        };
         if !review.lock_entry().fits() {
             let message = format!("what {} says about itself is too long to be kept", review.name());
             return Err(RegistryError::Limit(Said::new(message)));
@@ -186,6 +197,10 @@ fn check_runtime(signed: &Predicate) -> Result<(), RegistryError> {
 
 // A model is shown `name__function`. With two tools of one short name, a newcomer could stand in for the one it knows.
 fn check_name(lock: &LockFile, signed: &Predicate) -> Result<(), RegistryError> {
+    if signed.name.publisher() == DEV {
+        let message = format!("{} cannot be installed: names of {DEV} are those of unsigned tools", signed.name);
+        return Err(RegistryError::Denied(Said::new(message).help("the publisher must sign it under another name")));
+    }
     let short = signed.name.short();
     match lock.entries.iter().find(|entry| entry.name != signed.name && entry.name.short() == short) {
         Some(other) => {

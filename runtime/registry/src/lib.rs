@@ -5,6 +5,7 @@
 //!   trust/*.toml ─ ring ─┐
 //!   tools.lock ──────────┼─ Catalog::resolve ─→ Installed { component digest, Grants }
 //!   store/, policies/ ───┘         └─ verified bytes, read once, held in memory ─→ host
+//!   native, tool dev ────── Catalog    offered in this process, never installed
 //! ```
 //!
 //! Below the home directory it owns `store/sha256/<hex>/{component.wasm,bundle.json}`, `tools.lock`, `trust/*.toml`,
@@ -13,13 +14,16 @@
 //!
 //! Never: how a call runs, what a model is, whether a call may happen. `policy` decides; `host` runs.
 
+pub mod beside;
 pub mod catalog;
+mod channel;
 mod disk;
 mod edit;
 pub mod error;
 pub mod grants;
 pub mod home;
 pub mod install;
+mod kept;
 pub mod keys;
 mod prove;
 mod record;
@@ -31,6 +35,7 @@ mod tools;
 pub mod trust;
 mod writer;
 
+pub use beside::{DevTool, NativeTool, is_unsigned};
 pub use catalog::{Catalog, Tool};
 pub use error::{RegistryError, Said};
 pub use grants::{GrantFiles, load_defaults, load_grant};

@@ -2,9 +2,11 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use chitin_package::{Fingerprint, LockEntry, PinnedFunction, Predicate, Verified, Version, text::is_shown_text};
-use chitin_ports::{PackDescription, PackFunction};
-use chitin_types::{Capabilities, Digest, ToolName, WireName, canonical::canonical};
+use chitin_package::{
+    Fingerprint, FunctionDoc, LockEntry, PinnedFunction, Predicate, Verified, Version, text::is_shown_text,
+};
+use chitin_ports::{LeftOut, PackDescription, PackFunction, PackKind};
+use chitin_types::{Capabilities, Digest, Effects, FunctionName, ToolName, WireName, canonical::canonical};
 
 use crate::{RegistryError, Said};
 
@@ -15,7 +17,9 @@ pub struct Review {
     pub(crate) component_bytes: Vec<u8>,
     pub(crate) bundle_bytes: Vec<u8>,
     pub(crate) verified: Verified,
+    pub(crate) kind: PackKind,
     pub(crate) functions: Vec<PinnedFunction>,
+    pub(crate) left_out: Vec<LeftOut>,
     pub(crate) imports: Vec<String>,
     pub(crate) describe: Digest,
     pub(crate) standing: Standing,
@@ -104,6 +108,16 @@ impl Review {
         self.imports.iter().filter(|import| !before.contains(import)).map(String::as_str).collect()
     }
 
+    /// What it is: one that describes itself, one of ordinary functions, or a channel.
+    pub fn kind(&self) -> PackKind {
+        self.kind
+    }
+
+    /// Exports that are not offered, each with the reason.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
     /// What it offers.
     pub fn functions(&self) -> &[PinnedFunction] {
         &self.functions
@@ -155,20 +169,20 @@ pub fn describe_digest(functions: &[PackFunction]) -> Digest {
     Digest::of(canonical(&value).as_bytes())
 }
 
-/// Checks what a component said about itself, which is the word of whoever wrote it.
+/// Checks what a component said about itself, which is the word of whoever wrote it, and puts in what its signed manifest
+/// says of functions that cannot say it themselves.
 ///
 /// # Errors
-/// A name, a text or a schema is not one that a model, a provider and a terminal can be given.
-pub(crate) fn pinned(tool: &ToolName, described: &PackDescription) -> Result<Vec<PinnedFunction>, RegistryError> {
-    let count = described.functions.len();
-    if count == 0 || count > FUNCTIONS_MAX {
-        return Err(unusable(tool, &format!("it offers {count} functions; 1 to {FUNCTIONS_MAX} are accepted")));
-    }
-    if described.imports.len() > IMPORTS_MAX
-        || !described.imports.iter().all(|import| is_shown_text(import, IMPORT_CHARS_MAX))
-    {
-        return Err(unusable(tool, "its imports are too many, too long or no text"));
-    }
+/// There is nothing to offer; or a name, a text or a schema is not one that a model, a provider and a terminal can be
+/// given; or the manifest speaks of a function that is not there.
+pub(crate) fn pinned(
+    tool: &ToolName,
+    described: &PackDescription,
+    docs: &[FunctionDoc],
+) -> Result<Vec<PinnedFunction>, RegistryError> {
+    check_count(tool, described)?;
+    check_lists(tool, described)?;
+    check_docs(tool, described, docs)?;
     let mut names = BTreeSet::new();
     described
         .functions
@@ -177,9 +191,74 @@ pub(crate) fn pinned(tool: &ToolName, described: &PackDescription) -> Result<Vec
             if !names.insert(&function.name) {
                 return Err(unusable(tool, &format!("it offers {} twice", function.name)));
             }
-            pinned_function(tool, function)
+            pinned_function(tool, &documented(function, docs))
         })
         .collect()
+}
+
+fn check_count(tool: &ToolName, described: &PackDescription) -> Result<(), RegistryError> {
+    let count = described.functions.len();
+    let least = match described.kind {
+        PackKind::Channel => 0,
+        PackKind::Pack | PackKind::Typed => 1,
+    };
+    if (least..=FUNCTIONS_MAX).contains(&count) {
+        return Ok(());
+    }
+    if count == 0 && !described.left_out.is_empty() {
+        let each = |left: &LeftOut| format!("{} ({})", left.export, left.reason);
+        let reasons: Vec<String> = described.left_out.iter().take(REASONS_MAX).map(each).collect();
+        let more = described.left_out.len().saturating_sub(REASONS_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        return Err(unusable(tool, &format!("none of its exports can be called: {}{more}", reasons.join(", "))));
+    }
+    Err(unusable(tool, &format!("it offers {count} functions; {least} to {FUNCTIONS_MAX} are accepted")))
+}
+
+fn check_lists(tool: &ToolName, described: &PackDescription) -> Result<(), RegistryError> {
+    if described.imports.len() > IMPORTS_MAX
+        || !described.imports.iter().all(|import| is_shown_text(import, IMPORT_CHARS_MAX))
+    {
+        return Err(unusable(tool, "its imports are too many, too long or no text"));
+    }
+    let shown = |left: &LeftOut| {
+        is_shown_text(&left.export, LEFT_OUT_CHARS_MAX) && is_shown_text(&left.reason, LEFT_OUT_CHARS_MAX)
+    };
+    if described.left_out.len() > LEFT_OUT_MAX || !described.left_out.iter().all(shown) {
+        return Err(unusable(tool, "its exports are too many, too long or no text"));
+    }
+    Ok(())
+}
+
+fn check_docs(tool: &ToolName, described: &PackDescription, docs: &[FunctionDoc]) -> Result<(), RegistryError> {
+    let known = |doc: &&FunctionDoc| described.functions.iter().any(|function| function.name == doc.name);
+    let unknown: Vec<&str> = docs.iter().filter(|doc| !known(doc)).map(|doc| doc.name.as_str()).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let names = described.functions.iter().map(|function| &function.name).map(FunctionName::as_str);
+    let names: Vec<&str> = names.take(REASONS_MAX).collect();
+    let said =
+        Said::new(format!("the manifest of {tool} describes functions that are not there: {}", unknown.join(", ")));
+    let help = if names.is_empty() {
+        "it offers no functions".to_owned()
+    } else {
+        format!("the functions are called {}", names.join(", "))
+    };
+    Err(RegistryError::Unusable(said.help(help)))
+}
+
+// Both texts are the publisher's word, and the manifest is the signed one. Claims that it does not make leave those that
+// are there: for a function that says nothing of itself they are the strict ones.
+fn documented(function: &PackFunction, docs: &[FunctionDoc]) -> PackFunction {
+    let Some(doc) = docs.iter().find(|doc| doc.name == function.name) else { return function.clone() };
+    let claimed = doc.effects != Effects::default();
+    PackFunction {
+        title: doc.title.clone().unwrap_or_else(|| function.title.clone()),
+        summary: doc.summary.clone(),
+        effects: if claimed { doc.effects } else { function.effects },
+        ..function.clone()
+    }
 }
 
 fn pinned_function(tool: &ToolName, function: &PackFunction) -> Result<PinnedFunction, RegistryError> {
@@ -217,6 +296,11 @@ fn unusable(tool: &ToolName, what: &str) -> RegistryError {
 
 /// Functions of one pack; more would crowd out every other tool of the model's list.
 const FUNCTIONS_MAX: usize = 64;
+/// Reasons or names in one message; a terminal shows a screenful.
+const REASONS_MAX: usize = 8;
+/// Exports that are left out and listed; more are not read.
+const LEFT_OUT_MAX: usize = 256;
+const LEFT_OUT_CHARS_MAX: usize = 300;
 /// Interfaces that one component imports. All of WASI 0.2 are about 40.
 const IMPORTS_MAX: usize = 256;
 const IMPORT_CHARS_MAX: usize = 160;

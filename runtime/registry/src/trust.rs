@@ -1,7 +1,8 @@
 //! Whose signatures count here? `trust/*.toml`, one key a file; trusting one is an act in two steps, look and agree.
 //!
 //! A file that cannot be read refuses the whole ring: leaving it out would silently shrink what is trusted, and a file
-//! that was meant to narrow a key might be just the one that is left out.
+//! that was meant to narrow a key might be just the one that is left out. A process that knew a whole ring goes on with
+//! what each file last said (`kept.rs`).
 
 use std::{fs, path::Path};
 
@@ -91,15 +92,27 @@ pub fn load_ring(home: &Home) -> Result<KeyRing, RegistryError> {
 pub(crate) fn ring_of(sources: &[(String, String)]) -> Result<KeyRing, RegistryError> {
     let mut ring = KeyRing::default();
     for (file, text) in sources {
-        let shown = shown(file);
-        let key = TrustedKey::parse(&shown, text)?;
-        ring.add(key).map_err(|e| DocumentError::near(&shown, text, "fingerprint", e.to_string()))?;
+        let key = key_of(file, text)?;
+        ring.add(key).map_err(|e| DocumentError::near(&shown(file), text, "fingerprint", e.to_string()))?;
     }
     Ok(ring)
 }
 
+/// The key in one file.
+pub(crate) fn key_of(file: &str, text: &str) -> Result<TrustedKey, RegistryError> {
+    Ok(TrustedKey::parse(&shown(file), text)?)
+}
+
 /// Names and texts of all trust files, by name.
 pub(crate) fn read_sources(home: &Home) -> Result<Vec<(String, String)>, RegistryError> {
+    read_each(home)?.into_iter().map(|(file, text)| text.map(|text| (file, text))).collect()
+}
+
+/// The same, with what is wrong with each file alone.
+///
+/// # Errors
+/// The directory cannot be listed, or holds too much.
+pub(crate) fn read_each(home: &Home) -> Result<Vec<(String, Result<String, RegistryError>)>, RegistryError> {
     let doing = || "list the trusted keys".to_owned();
     let mut sources = Vec::new();
     for entry in fs::read_dir(home.trust()).map_err(RegistryError::io(doing()))? {
@@ -110,12 +123,13 @@ pub(crate) fn read_sources(home: &Home) -> Result<Vec<(String, String)>, Registr
         if sources.len() == FILES_MAX {
             return Err(RegistryError::Limit(Said::new(format!("trust/ holds more than {FILES_MAX} files"))));
         }
+        let read = read_below(home.root(), &[TRUST, name], TRUST_BYTES_MAX, Privacy::OwnedDocument).transpose();
         // A file that was removed between the listing and now is not trusted.
-        if let Some(bytes) = read_below(home.root(), &[TRUST, name], TRUST_BYTES_MAX, Privacy::OwnedDocument)? {
-            sources.push((name.to_owned(), text_of(&shown(name), bytes)?));
+        if let Some(read) = read {
+            sources.push((name.to_owned(), read.and_then(|bytes| text_of(&shown(name), bytes))));
         }
     }
-    sources.sort();
+    sources.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(sources)
 }
 

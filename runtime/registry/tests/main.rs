@@ -5,6 +5,7 @@ mod suites {
     mod granting;
     mod installing;
     mod kit;
+    mod offering;
     mod resolving;
     mod trusting;
 }

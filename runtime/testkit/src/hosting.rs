@@ -7,11 +7,13 @@ use std::{
 };
 
 use chitin_egress::Egress;
-use chitin_host::{CodeCache, Host, HostParts, Roots};
+use chitin_host::{CodeCache, Host, HostParts, Roots, Stores, compile::InProcess};
 use chitin_policy::{Authorized, Call, Defaults, Grant, Grants, Verdict, authorize};
-use chitin_ports::{Audit, AuditEntry, ComponentSource, Invocation, Invoke, Receipt};
+use chitin_ports::{Audit, AuditEntry, Clock, ComponentSource, Invocation, Invoke, Receipt};
+use chitin_records::Records;
 use chitin_types::{
-    CallId, Capabilities, Digest, Effects, FsAsk, FsMode, FunctionName, HttpAsk, ToolName, ToolOutcome,
+    CallId, Capabilities, Digest, Effects, FsAsk, FsMode, FunctionName, HttpAsk, KvAsk, RecallAsk, ToolName,
+    ToolOutcome,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -40,6 +42,16 @@ impl Audit for Recording {
         // The receiver may be gone already when nobody waits.
         let _ = sender.send(result);
         receipt
+    }
+}
+
+/// The system's clock.
+struct Wall;
+
+impl Clock for Wall {
+    fn now_ms(&self) -> u64 {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
 }
 
@@ -84,9 +96,13 @@ impl Kit {
         let workspace = dir.path().join("workspace");
         std::fs::create_dir(&workspace).expect("a new directory");
         let audit = Arc::new(Recording::default());
+        let state = Records::open(&dir.path().join("state.db"), [7; 32], Arc::new(Wall));
+        let records = Arc::new(state.expect("the records open"));
         let parts = HostParts {
             slots: chitin_host::Slots::Server,
             cache: CodeCache::new(cache, [7; 32]),
+            compiler: Arc::new(InProcess),
+            stores: Stores { kv: Arc::clone(&records) as _, recall: Arc::clone(&records) as _ },
             roots: Roots::open([("default".to_owned(), workspace.clone())]).expect("the root opens"),
             egress: Egress::default(),
             audit: Arc::clone(&audit) as Arc<dyn Audit>,
@@ -165,5 +181,11 @@ pub fn everything() -> Capabilities {
         paths: vec![chitin_types::PathPattern::parse("/**").expect("a pattern")],
         reason: None,
     };
-    Capabilities { fs: vec![FsAsk { at: "*".to_owned(), mode: FsMode::Rw, reason: None }], http: vec![http] }
+    let any = || vec!["*".to_owned()];
+    Capabilities {
+        fs: vec![FsAsk { at: "*".to_owned(), mode: FsMode::Rw, reason: None }],
+        http: vec![http],
+        kv: Some(KvAsk { quota_kib: 65_536, reason: None }),
+        recall: Some(RecallAsk { read: any(), write: any(), reason: None }),
+    }
 }

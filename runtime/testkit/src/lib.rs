@@ -7,6 +7,8 @@
 #![expect(clippy::panic, clippy::indexing_slicing, reason = "a fixture that cannot be made fails its test")]
 
 pub mod chitin;
+pub mod daemon;
+pub mod daemon_story;
 pub mod guests;
 pub mod hosting;
 pub mod model;

@@ -1,6 +1,8 @@
 //! How does a model server behave, seen from the wire? A script goes in; a server speaks it in the streaming form of
 //! OpenAI's chat completions, tool calls in pieces.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::server::{Reply, Seen, Server};
@@ -16,6 +18,11 @@ pub enum Say {
 /// Starts a model that says `script(messages)` to each request, where `messages` are those of the request.
 pub async fn start(script: impl Fn(&[Value]) -> Say + Send + Sync + 'static) -> Server {
     Server::start(move |seen| answer(seen, &script)).await
+}
+
+/// The same model, which thinks for a while before each answer; others are answered meanwhile.
+pub async fn start_slow(thinks: Duration, script: impl Fn(&[Value]) -> Say + Send + Sync + 'static) -> Server {
+    Server::start_slow(thinks, move |seen| answer(seen, &script)).await
 }
 
 fn answer(seen: &Seen, script: &impl Fn(&[Value]) -> Say) -> Reply {

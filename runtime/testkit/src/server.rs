@@ -4,6 +4,7 @@ use std::{
     convert::Infallible,
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -61,6 +62,14 @@ impl Server {
     /// # Panics
     /// Loopback cannot be bound.
     pub async fn start(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+        Self::start_slow(Duration::ZERO, answer).await
+    }
+
+    /// The same, with a wait before each answer that holds up nobody else.
+    ///
+    /// # Panics
+    /// Loopback cannot be bound.
+    pub async fn start_slow(wait: Duration, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback can be bound");
         let address = listener.local_addr().expect("a bound socket has an address");
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
@@ -70,7 +79,7 @@ impl Server {
             while let Ok((socket, _)) = listener.accept().await {
                 *count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
                 let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
-                let service = service_fn(move |request| handle(request, Arc::clone(&log), Arc::clone(&answer)));
+                let service = service_fn(move |request| handle(request, wait, Arc::clone(&log), Arc::clone(&answer)));
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
             }
         });
@@ -106,6 +115,7 @@ impl Drop for Server {
 
 async fn handle<F: Fn(&Seen) -> Reply>(
     request: Request<Incoming>,
+    wait: Duration,
     log: Arc<Mutex<Vec<Seen>>>,
     answer: Arc<F>,
 ) -> Result<Response<BoxBody<Bytes, Infallible>>, Infallible> {
@@ -115,6 +125,9 @@ async fn handle<F: Fn(&Seen) -> Reply>(
         parts.headers.iter().map(|(n, v)| (n.to_string(), String::from_utf8_lossy(v.as_bytes()).into_owned()));
     let target = parts.uri.path_and_query().map_or_else(|| parts.uri.to_string(), ToString::to_string);
     let one = Seen { method: parts.method.to_string(), target, headers: headers.collect(), body };
+    if !wait.is_zero() {
+        tokio::time::sleep(wait).await;
+    }
     let reply = answer(&one);
     log.lock().unwrap_or_else(PoisonError::into_inner).push(one);
     let pieces = futures::stream::iter(reply.pieces).then(|piece| async move {

@@ -14,6 +14,12 @@ pub struct Capabilities {
     /// Requests to the network.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub http: Vec<HttpAsk>,
+    /// A store of its own, by key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kv: Option<KvAsk>,
+    /// The assistant's memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall: Option<RecallAsk>,
 }
 
 /// Whether files may be changed.
@@ -129,6 +135,57 @@ impl HttpAsk {
             && self.methods.contains(&target.method)
             && self.paths.iter().any(|path| path.matches(&target.path))
     }
+}
+
+/// A store of its own for a component, which outlives its calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KvAsk {
+    /// Keys and values together, in KiB.
+    pub quota_kib: u64,
+    /// Why, for the install review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The assistant's memory, by scope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecallAsk {
+    /// Scopes that it reads, or `*` for any that the user may grant.
+    #[serde(default)]
+    pub read: Vec<String>,
+    /// Scopes that it adds to and removes from, or `*`.
+    #[serde(default)]
+    pub write: Vec<String>,
+    /// Why, for the install review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What a component does with a scope of the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecallMode {
+    /// Looks things up.
+    Read,
+    /// Adds and removes.
+    Write,
+}
+
+impl RecallAsk {
+    /// Whether this names the scope for this use.
+    pub fn covers(&self, scope: &str, mode: RecallMode) -> bool {
+        let named = match mode {
+            RecallMode::Read => &self.read,
+            RecallMode::Write => &self.write,
+        };
+        named.iter().any(|name| name == "*" || name == scope)
+    }
+}
+
+/// Whether a text can name a scope: 1 to 48 of a-z, 0-9 and hyphen.
+pub fn is_scope(name: &str) -> bool {
+    (1..=48).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 fn https_only() -> Vec<Scheme> {

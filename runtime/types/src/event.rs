@@ -31,6 +31,19 @@ pub enum Event {
         /// The command that would allow it, after a denial.
         help: Option<String>,
     },
+    /// A person must agree before a call is made; whoever waits can answer with the id.
+    ApprovalRequest {
+        /// The question's id, of the call's digest and the call's id; used once.
+        id: String,
+        /// The tool and function.
+        title: String,
+        /// The arguments as JSON text, complete.
+        arguments: String,
+        /// The rule that asks.
+        rule: String,
+        /// Milliseconds since 1970 after which no answer counts.
+        expires_at_ms: u64,
+    },
     /// Something the user should know that is not part of the answer.
     Notice {
         /// The sentence.

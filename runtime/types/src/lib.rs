@@ -18,14 +18,16 @@ pub mod place;
 pub mod secret;
 pub mod tool;
 
-pub use capability::{Capabilities, FsAsk, FsMode, HttpAsk, HttpTarget, Scheme};
+pub use capability::{
+    Capabilities, FsAsk, FsMode, HttpAsk, HttpTarget, KvAsk, RecallAsk, RecallMode, Scheme, is_scope,
+};
 pub use digest::Digest;
 pub use document::DocumentError;
 pub use event::Event;
 pub use id::{CallId, FunctionName, NameError, SessionId, ToolName, TurnId, WireName};
 pub use limits::Limits;
 pub use message::{Message, Turn};
-pub use outcome::{Denial, Failure, FailureKind, Part, ToolOutcome};
+pub use outcome::{Attachment, Denial, Failure, FailureKind, Part, ToolOutcome};
 pub use pattern::{HostPattern, PathPattern};
 pub use place::Place;
 pub use secret::Secret;

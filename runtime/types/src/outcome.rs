@@ -52,8 +52,22 @@ pub enum Part {
     Text(String),
     /// One JSON value.
     Data(Value),
+    /// A file that the tool made.
+    File(Attachment),
     /// A kind that this version does not know: its name and its content. Shown as text.
     Other(String, Value),
+}
+
+/// A file, whole. What a model reads of it is its name, type and size.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// A display name without directories.
+    pub name: Option<String>,
+    /// For example `image/png`.
+    pub media_type: Option<String>,
+    /// The content, as base64 in JSON.
+    #[serde(with = "base64_text")]
+    pub bytes: Vec<u8>,
 }
 
 /// Every way in which one call can end. `Err` of the host is kept for the host's own failure.
@@ -121,6 +135,25 @@ fn part_text(part: &Part) -> String {
     match part {
         Part::Text(text) => text.clone(),
         Part::Data(value) => value.to_string(),
+        Part::File(file) => format!(
+            "[file {}, {}, {} bytes]",
+            file.name.as_deref().unwrap_or("without a name"),
+            file.media_type.as_deref().unwrap_or("of unknown type"),
+            file.bytes.len()
+        ),
         Part::Other(kind, value) => format!("[{kind}] {value}"),
+    }
+}
+
+mod base64_text {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        STANDARD.decode(String::deserialize(from)?).map_err(D::Error::custom)
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn sign(profile: &str) -> Result<(), String> {
         .arg(&publisher)
         .args(["-q", "key", "export", "chitin", "--names", "chitin/*", "--out"])
         .arg(&export))?;
-    for name in ["fs", "http", "time"] {
+    for name in ["fs", "http", "memory", "time", "webhook"] {
         let built = artifact(&format!("chitin_{name}.wasm"));
         let placed = shelf.join(format!("chitin_{name}.wasm"));
         fs::copy(&built, &placed).map_err(|e| format!("copy {}: {e}", built.display()))?;

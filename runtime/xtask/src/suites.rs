@@ -21,7 +21,7 @@ const fn suite(name: &'static str, filter: &'static str, rows_short: u64, rows_f
     Suite { name, filter, rows_short, rows_full, folder: "." }
 }
 
-const SUITES: [Suite; 14] = [
+const SUITES: [Suite; 19] = [
     suite("types", "package(chitin-types)", 0, 0),
     suite("policy", "package(chitin-policy)", 0, 0),
     suite("package", "package(chitin-package)", 0, 0),
@@ -30,8 +30,13 @@ const SUITES: [Suite; 14] = [
     suite("provider", "package(chitin-provider)", 0, 0),
     suite("agent", "package(chitin-agent)", 0, 0),
     suite("registry", "package(chitin-registry)", 0, 0),
-    suite("host", "package(chitin-host) | (package(chitin-testkit) & test(/^host::/))", 0, 0),
+    suite("host", "package(chitin-host) | (package(chitin-testkit) & test(/^(host|stores|channel)::/))", 0, 0),
     suite("cli", "package(chitin-cli) | (package(chitin-testkit) & test(/^(cli|tour|demo)::/))", 0, 0),
+    suite("jail", "package(chitin-jail)", 0, 0),
+    suite("gateway", "package(chitin-gateway)", 0, 0),
+    suite("daemon", "package(chitin-testkit) & test(/^(daemon|sweep)::/)", 0, 0),
+    suite("foreign", "package(chitin-testkit) & test(/^foreign::/)", 3, 3),
+    suite("memory", "package(chitin-testkit) & test(/^memory::/)", 9, 9),
     suite("flips", "package(chitin-testkit) & test(/^flips::/)", 200, 1_500),
     suite("kills", "package(chitin-testkit) & test(/^kills::/)", 20, 200),
     // The guests' own logic, on this machine's processor; a cargo workspace of its own.

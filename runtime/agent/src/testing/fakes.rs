@@ -66,6 +66,7 @@ impl EventSink for Sink {
             Event::Chunk { .. } => "chunk",
             Event::ToolCall { .. } => "tool_call",
             Event::ToolResult { .. } => "tool_result",
+            Event::ApprovalRequest { .. } => "approval_request",
             Event::Notice { .. } => "notice",
             Event::Done { .. } => "done",
             Event::Error { .. } => "error",
@@ -75,12 +76,29 @@ impl EventSink for Sink {
     }
 }
 
+/// What the wire of a model can do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Wire {
+    /// Tools of its own, and a choice of models.
+    #[default]
+    Native,
+    /// No tools of its own.
+    Written,
+    /// No choice of models.
+    OneModel,
+}
+
 pub(crate) struct Model {
-    pub(super) script: Mutex<VecDeque<Script>>,
-    pub(super) requests: Mutex<Vec<ChatRequest>>,
+    script: Mutex<VecDeque<Script>>,
+    requests: Mutex<Vec<ChatRequest>>,
+    wire: Wire,
 }
 
 impl Model {
+    pub(super) fn new(script: Vec<Script>, wire: Wire) -> Self {
+        Self { script: Mutex::new(script.into()), requests: Mutex::default(), wire }
+    }
+
     pub(crate) fn requests(&self) -> Vec<ChatRequest> {
         held(&self.requests).clone()
     }
@@ -94,6 +112,14 @@ impl Provider for Model {
 
     fn notice(&self) -> Option<String> {
         None
+    }
+
+    fn native_tools(&self) -> bool {
+        self.wire != Wire::Written
+    }
+
+    fn takes_model(&self) -> bool {
+        self.wire != Wire::OneModel
     }
 
     async fn complete(&self, request: &ChatRequest, sink: &dyn TextSink) -> Result<ChatReply, ProviderError> {
@@ -293,11 +319,19 @@ impl Approve for Person {
     }
 }
 
-pub(super) struct FixedClock;
+/// A clock that a test moves on; it begins at [`NOW_MS`].
+#[derive(Default)]
+pub(crate) struct HandClock(AtomicU64);
 
-impl Clock for FixedClock {
+impl HandClock {
+    pub(crate) fn forward(&self, ms: u64) {
+        self.0.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for HandClock {
     fn now_ms(&self) -> u64 {
-        NOW_MS
+        NOW_MS + self.0.load(Ordering::SeqCst)
     }
 }
 

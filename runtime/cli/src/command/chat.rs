@@ -1,6 +1,6 @@
 //! How does a message reach the agent from the terminal? One at a time, or line by line.
 
-use std::io::IsTerminal;
+use std::{io::IsTerminal, sync::Arc};
 
 use chitin_agent::{Agent, Inbound, TurnEnd};
 use chitin_ports::{Delivery, Ids, SessionKey};
@@ -9,9 +9,11 @@ use tokio::io::AsyncBufReadExt;
 
 use crate::{
     args::{Chat, Run},
+    client::Client,
     config::ProviderChoice,
     error::{CliError, Exit},
-    output::Output,
+    output::{Output, person_is_there},
+    remote::Remote,
     sink::Printer,
     source::TimedIds,
     wire::Wire,
@@ -27,12 +29,12 @@ pub(crate) async fn once(wire: &Wire, args: &Run, output: &Output) -> Result<(),
         None => read_all()?,
     };
     let session = args.session.clone().unwrap_or_else(|| TimedIds.session().to_string());
-    Talk::open(wire, &session, output)?.say(&prompt).await
+    Talk::open(wire, &session, output).await?.say(&prompt).await
 }
 
 /// `chitin chat`.
 pub(crate) async fn dialogue(wire: &Wire, args: &Chat, output: &Output) -> Result<(), CliError> {
-    let talk = Talk::open(wire, &args.session, output)?;
+    let talk = Talk::open(wire, &args.session, output).await?;
     if let Some(message) = &args.message {
         return talk.say(message).await;
     }
@@ -40,14 +42,20 @@ pub(crate) async fn dialogue(wire: &Wire, args: &Chat, output: &Output) -> Resul
 }
 
 struct Talk<'a> {
-    agent: Agent,
+    with: With,
     key: SessionKey,
     delivery: Delivery,
     output: &'a Output,
 }
 
+/// Who answers: a daemon when one runs, so that two processes never write to one dialogue, else this process.
+enum With {
+    Daemon(Remote),
+    Here(Arc<Agent>),
+}
+
 impl<'a> Talk<'a> {
-    fn open(wire: &Wire, session: &str, output: &'a Output) -> Result<Self, CliError> {
+    async fn open(wire: &Wire, session: &str, output: &'a Output) -> Result<Self, CliError> {
         let choice = wire.config()?.provider;
         let delivery = match &choice {
             ProviderChoice::OpenaiChat { stream: false, .. } => Delivery::Whole,
@@ -59,20 +67,19 @@ impl<'a> Talk<'a> {
             thread: None,
             sender: "owner".to_owned(),
         };
-        Ok(Self { agent: wire.agent(&wire.records()?)?, key, delivery, output })
+        let with = match Client::find(wire.root()).await {
+            Some(client) => With::Daemon(Remote { client, person: person_is_there(&wire.global) }),
+            None => With::Here(wire.agent(&wire.records()?)?),
+        };
+        Ok(Self { with, key, delivery, output })
     }
 
     /// One message to its end. Ctrl-C stops the turn; the dialogue stays whole.
     async fn say(&self, text: &str) -> Result<(), CliError> {
-        let inbound = Inbound { key: self.key.clone(), text: text.to_owned(), delivery: self.delivery };
         let printer = Printer::new(self.output);
-        let turn = self.agent.handle(inbound, &printer);
-        tokio::pin!(turn);
-        let end = loop {
-            tokio::select! {
-                end = &mut turn => break end,
-                Ok(()) = tokio::signal::ctrl_c() => { self.agent.stop(&self.key); }
-            }
+        let end = match &self.with {
+            With::Daemon(remote) => remote.say(&self.key.reply_target, text, &printer).await?,
+            With::Here(agent) => self.say_here(agent, text, &printer).await,
         };
         match end {
             TurnEnd::Answered(answer) | TurnEnd::Commanded(answer) => {
@@ -83,6 +90,18 @@ impl<'a> Talk<'a> {
             }
             TurnEnd::Stopped(why) => Err(CliError::new(Exit::Interrupted, why)),
             TurnEnd::Failed(why) => Err(CliError::new(Exit::Provider, why)),
+        }
+    }
+
+    async fn say_here(&self, agent: &Agent, text: &str, printer: &Printer) -> TurnEnd {
+        let inbound = Inbound { key: self.key.clone(), text: text.to_owned(), delivery: self.delivery };
+        let turn = agent.handle(inbound, printer);
+        tokio::pin!(turn);
+        loop {
+            tokio::select! {
+                end = &mut turn => return end,
+                Ok(()) = tokio::signal::ctrl_c() => { agent.stop(&self.key); }
+            }
         }
     }
 

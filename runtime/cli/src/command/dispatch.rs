@@ -1,8 +1,11 @@
 //! Which function runs which command?
 
-use super::{audit, chat, doctor, grant, install, key, onboard, policy, session, tool};
+use super::{
+    adopt, approve, audit, chat, config, daemon, dev, doctor, grant, install, key, onboard, policy, sandbox, secret,
+    session, status, tool,
+};
 use crate::{
-    args::{Cli, Command, Tool},
+    args::{Cli, Command, Sandbox, Tool},
     error::CliError,
     output::Output,
     wire::Wire,
@@ -16,6 +19,12 @@ pub(crate) async fn run(cli: &Cli, output: &Output) -> Result<(), CliError> {
         Command::Key(args) => key::run(&Wire::create(global)?, args, output).await,
         Command::Run(args) => chat::once(&Wire::open(global)?, args, output).await,
         Command::Chat(args) => chat::dialogue(&Wire::open(global)?, args, output).await,
+        Command::Daemon(args) => daemon::run(&Wire::open(global)?, args, output).await,
+        Command::Status => status::run(&Wire::open(global)?, output).await,
+        Command::Approve(args) => approve::run(&Wire::open(global)?, args, output).await,
+        Command::Secret(args) => secret::run(&Wire::open(global)?, args, output).await,
+        Command::Config(args) => config::run(&Wire::open(global)?, args, output),
+        Command::Sandbox(Sandbox::Explain) => sandbox::explain(&Wire::open(global)?, output).await,
         Command::Tool(Tool::Sign(args)) => tool::sign(&Wire::create(global)?, args, output),
         Command::Tool(args) => of_tools(&Wire::open(global)?, args, output).await,
         Command::Policy(args) => policy::run(&Wire::open(global)?, args, output).await,
@@ -30,6 +39,8 @@ async fn of_tools(wire: &Wire, args: &Tool, output: &Output) -> Result<(), CliEr
         Tool::Sign(args) => tool::sign(wire, args, output),
         Tool::Verify { component } => install::verify(wire, component, output).await,
         Tool::Install(args) => install::run(wire, args, output).await,
+        Tool::Dev(args) => dev::run(wire, args, output).await,
+        Tool::Adopt(args) => adopt::run(wire, args, output).await,
         Tool::List => tool::list(wire, output),
         Tool::Inspect { tool } => tool::inspect(wire, tool, output).await,
         Tool::Call(args) => tool::call(wire, args, output).await,

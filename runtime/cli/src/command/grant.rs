@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use chitin_policy::{FsGrant, HttpGrant};
+use chitin_jail::Shell;
+use chitin_policy::{FsGrant, HttpGrant, Inject};
 use chitin_registry::load_grant;
-use chitin_types::{FsMode, HostPattern, PathPattern, ToolName};
+use chitin_types::{FsMode, HostPattern, PathPattern, RecallMode, ToolName};
 use serde_json::json;
 
 use crate::{
@@ -19,6 +20,10 @@ pub(crate) async fn give(wire: &Wire, args: &ToolGrant, output: &Output) -> Resu
     let tool = ToolName::parse(args.tool.as_str())?;
     let grants = wire.grants(&wire.records()?)?;
     let done = match &args.what {
+        None if tool == Shell::spec().tool => {
+            grants.bind_to(&tool, Shell::identity()).await?;
+            format!("{tool} may be called; its grant is bound to the sandboxed shell")
+        }
         None => {
             grants.bind(&tool).await?;
             format!("{tool} may be called; its grant is bound to the installed component")
@@ -32,6 +37,33 @@ pub(crate) async fn give(wire: &Wire, args: &ToolGrant, output: &Output) -> Resu
             let rule = fs_rule(wire, &tool, path_and_mode)?;
             grants.add_fs(&tool, &rule).await?;
             format!("{tool} may use {} {} (root {})", rule.at, rule.mode.word(), rule.root())
+        }
+        Some(GrantWhat::Kv { quota_kib }) => {
+            grants.set_kv(&tool, *quota_kib).await?;
+            format!("{tool} may keep {quota_kib} KiB of its own")
+        }
+        Some(GrantWhat::Recall { scope_and_mode }) => {
+            let (scope, mode) = match scope_and_mode.rsplit_once(':') {
+                Some((scope, "read")) => (scope, RecallMode::Read),
+                Some((scope, "write")) => (scope, RecallMode::Write),
+                Some(_) | None => {
+                    return Err(CliError::usage(format!("{scope_and_mode:?} is no SCOPE:read or SCOPE:write")));
+                }
+            };
+            grants.add_recall(&tool, scope, mode).await?;
+            format!("{tool} may use memory scope {scope_and_mode}")
+        }
+        Some(GrantWhat::Config { key_and_value }) => {
+            let (key, value) = key_and_value
+                .split_once('=')
+                .ok_or_else(|| CliError::usage(format!("{key_and_value:?} is no KEY=VALUE")))?;
+            grants.set_config(&tool, key, value).await?;
+            format!("{tool} reads {key} = {value}")
+        }
+        Some(GrantWhat::Secret { rule, name, header, format }) => {
+            let inject = Inject { header: header.to_ascii_lowercase(), format: format.clone() };
+            grants.set_secret(&tool, rule, name, &inject).await?;
+            format!("requests of rule {rule} carry secret {name} in {header}; {tool} never sees it")
         }
     };
     output.result("grant", json!({ "name": tool.as_str() }), &done);
@@ -47,7 +79,7 @@ pub(crate) async fn revoke(wire: &Wire, args: &ToolRevoke, output: &Output) -> R
             format!("nothing is granted to {tool} any more")
         }
         Some(rule) => {
-            let named = if rule.contains(':') {
+            let named = if rule.contains(':') || rule == "kv" {
                 rule.clone()
             } else if rule.starts_with('/') {
                 format!("fs:{rule}")
@@ -91,6 +123,8 @@ fn http_rule(
         ports: port.into_iter().collect(),
         methods: methods.iter().map(|m| m.to_ascii_uppercase()).collect(),
         paths: paths.iter().map(|p| PathPattern::parse(p)).collect::<Result<Vec<_>, _>>()?,
+        secret: None,
+        inject: None,
     })
 }
 

@@ -91,6 +91,9 @@ pub(crate) fn describe(review: &Review) -> Vec<String> {
     lines.extend(asks(review.requests()).into_iter().map(|line| format!("    {line}")));
     let functions: Vec<&str> = review.functions().iter().map(|f| f.name.as_str()).collect();
     lines.push(format!("  offers: {}", functions.join(", ")));
+    for left in review.left_out() {
+        lines.push(format!("  left out: {}: {}", left.export, left.reason));
+    }
     lines.push(format!("  imports: {}", review.imports().join(", ")));
     lines
 }
@@ -107,6 +110,16 @@ pub(crate) fn asks(requests: &Capabilities) -> Vec<String> {
         let host = if http.host.to_string() == "*" { "any host".to_owned() } else { http.host.to_string() };
         lines.push(format!("requests {} to {host}{}", http.methods.join("/"), because(&http.reason)));
     }
+    if let Some(kv) = &requests.kv {
+        lines.push(format!("a store of its own of {} KiB{}", kv.quota_kib, because(&kv.reason)));
+    }
+    if let Some(recall) = &requests.recall {
+        let named = |scopes: &[String]| {
+            scopes.iter().map(|s| if s == "*" { "any scope" } else { s.as_str() }).collect::<Vec<_>>().join(", ")
+        };
+        let (read, write) = (named(&recall.read), named(&recall.write));
+        lines.push(format!("memory: read {read}; write {write}{}", because(&recall.reason)));
+    }
     if lines.is_empty() {
         lines.push("nothing".to_owned());
     }
@@ -119,5 +132,6 @@ fn value(review: &Review) -> serde_json::Value {
         "name": review.name().as_str(), "version": review.version().to_string(), "component": review.component().to_string(),
         "signer": review.signer_name(), "fingerprint": review.signer_fingerprint().to_string(),
         "requests": review.requests(), "imports": review.imports(), "functions": functions,
+        "kind": review.kind(), "left_out": review.left_out(),
     })
 }

@@ -2,7 +2,7 @@
 
 use chitin_package::{NamePattern, TrustedKey};
 use chitin_registry::{list_keys, load_key, load_ring, new_key, preview_trust, trust};
-use chitin_types::{Capabilities, FsAsk, FsMode, HostPattern, HttpAsk, PathPattern, Scheme};
+use chitin_types::{Capabilities, FsAsk, FsMode, HostPattern, HttpAsk, KvAsk, PathPattern, RecallAsk, Scheme};
 use serde_json::json;
 
 use crate::{
@@ -87,5 +87,11 @@ fn anything() -> Capabilities {
         paths: PathPattern::parse("/**").into_iter().collect(),
         reason: None,
     };
-    Capabilities { fs: vec![FsAsk { at: "*".to_owned(), mode: FsMode::Rw, reason: None }], http: vec![http] }
+    let any = || vec!["*".to_owned()];
+    Capabilities {
+        fs: vec![FsAsk { at: "*".to_owned(), mode: FsMode::Rw, reason: None }],
+        http: vec![http],
+        kv: Some(KvAsk { quota_kib: u64::from(u32::MAX), reason: None }),
+        recall: Some(RecallAsk { read: any(), write: any(), reason: None }),
+    }
 }

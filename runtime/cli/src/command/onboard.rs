@@ -5,10 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use chitin_gateway::TokenFile;
+use chitin_jail::Shell;
+use chitin_policy::{Accept, Grant, Pin};
+use chitin_ports::{Audit, AuditEntry, AuditKind};
 use chitin_registry::{GrantChoice, load_ring, preview_trust, trust};
 use serde_json::json;
 
-use super::{install::grant_from, key::confirm};
+use super::{install::grant_from, key::confirm, token_file};
 use crate::{
     args::Onboard,
     config::{self, FRESH},
@@ -38,7 +42,14 @@ pub(crate) async fn run(wire: &Wire, args: &Onboard, output: &Output) -> Result<
     }
     trust_publisher(wire, &shelf, output).await?;
     let installed = install_all(wire, &shelf, output).await?;
-    output.result("home", json!({ "home": root, "tools": installed }), "ready");
+    grant_shell(wire, &shelf, output).await?;
+    let token = token(wire, args).await?;
+    output.result("home", json!({ "home": root, "tools": installed, "token": token }), "ready");
+    if let Some(token) = token {
+        output.note(&format!(
+            "token for the daemon (only its hash is kept; `chitin onboard --new-token` makes another):\n  {token}"
+        ));
+    }
     output.note("help: chitin run -p \"write hello to notes.txt, then read notes.txt\"");
     Ok(())
 }
@@ -63,6 +74,35 @@ async fn trust_publisher(wire: &Wire, shelf: &Path, output: &Output) -> Result<(
     output.note("the first-party tools are signed by this key:");
     confirm(wire, &key, output)?;
     Ok(trust(&wire.home, &key, wire.records()?.as_ref()).await?)
+}
+
+/// The native shell asks a person before each command; a grant that the user changed since is left as it is.
+async fn grant_shell(wire: &Wire, shelf: &Path, output: &Output) -> Result<(), CliError> {
+    let tool = Shell::spec().tool;
+    let template = shelf.join(format!("{}.toml", tool.as_str().replace('/', "-")));
+    if chitin_registry::load_grant(&wire.home, &tool)?.is_some() || !template.is_file() {
+        return Ok(());
+    }
+    let mut grant = Grant::parse(&template.display().to_string(), &std::fs::read_to_string(&template)?)?;
+    grant.pin = Some(Pin { component: Shell::identity(), accept: Accept::default() });
+    wire.grants(&wire.records()?)?.give(&grant).await?;
+    output.note(&format!("granted {tool}: sandboxed commands, each after a person agrees"));
+    Ok(())
+}
+
+/// A new token when there is none yet or a new one is wanted; its hash is all that is kept.
+async fn token(wire: &Wire, args: &Onboard) -> Result<Option<String>, CliError> {
+    let file = token_file(wire.root());
+    if file.exists() && !args.new_token {
+        return Ok(None);
+    }
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|error| CliError::failed(format!("make a token: {error}")))?;
+    let token = format!("chitin_{}", hex::encode(bytes));
+    let entry = AuditEntry::new(AuditKind::Auth, "gateway", "token-made");
+    wire.records()?.append(entry).durable().await?;
+    config::write(&file, &format!("{}\n", TokenFile::hash(&token)))?;
+    Ok(Some(token))
 }
 
 async fn install_all(wire: &Wire, shelf: &Path, output: &Output) -> Result<Vec<String>, CliError> {

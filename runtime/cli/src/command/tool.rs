@@ -1,17 +1,17 @@
 //! Which tools are installed, what does one look like, and what does a call of it give?
 
 use chitin_package::{LockEntry, LockFile};
-use chitin_ports::Ids;
+use chitin_ports::{Ids, Toolbox};
 use chitin_registry::{load_key, remove as remove_tool, sign as sign_tool};
 use chitin_types::{Part, ToolName, ToolOutcome, WireName};
 use serde_json::{Map, Value, json};
 
-use super::install::asks;
+use super::{dev::Signed, install::asks};
 use crate::{
     args::{ToolCall, ToolSign},
     error::{CliError, Exit},
     output::Output,
-    sink::Printer,
+    sink::{Printer, Quiet},
     source::TimedIds,
     wire::Wire,
 };
@@ -80,8 +80,13 @@ pub(crate) async fn inspect(wire: &Wire, tool: &str, output: &Output) -> Result<
 pub(crate) async fn call(wire: &Wire, args: &ToolCall, output: &Output) -> Result<(), CliError> {
     let name = ToolName::parse(args.tool.as_str())?;
     let function = chitin_types::FunctionName::parse(args.function.as_str())?;
-    let tools = wire.catalog()?.tools()?;
-    let schema = schema_of(&tools, &name, args)?;
+    let catalog = wire.catalog()?;
+    let offered = catalog.specs().await?;
+    let offered = offered.iter().find(|spec| spec.tool == name && spec.function == function);
+    let schema = match offered {
+        Some(spec) => spec.input_schema.clone(),
+        None => schema_of(&*catalog.tools()?, &name, args)?,
+    };
     let arguments = arguments(&args.args, &schema)?;
     let asked = chitin_types::ToolCall {
         id: "call_0".to_owned(),
@@ -90,9 +95,19 @@ pub(crate) async fn call(wire: &Wire, args: &ToolCall, output: &Output) -> Resul
     };
     let agent = wire.agent(&wire.records()?)?;
     let outcome = agent.call(TimedIds.session(), &asked, &Quiet(Printer::new(output))).await;
-    let ToolOutcome::Done(parts) = &outcome else { return Err(CliError::outcome(&outcome)) };
+    ended(&outcome, Signed::Yes, output)
+}
+
+/// Prints what a call gave, or gives why it gave nothing.
+pub(crate) fn ended(outcome: &ToolOutcome, signed: Signed, output: &Output) -> Result<(), CliError> {
+    let ToolOutcome::Done(parts) = outcome else { return Err(CliError::outcome(outcome)) };
     let texts: Vec<String> = parts.iter().map(shown).collect();
-    output.result("tool-result", json!({ "outcome": outcome.word(), "parts": parts }), &texts.join("\n"));
+    let mut document = json!({ "outcome": outcome.word(), "parts": parts });
+    match (signed, document.as_object_mut()) {
+        (Signed::No, Some(fields)) => drop(fields.insert("signed".to_owned(), Value::Bool(false))),
+        (Signed::No, None) | (Signed::Yes, _) => {}
+    }
+    output.result("tool-result", document, &texts.join("\n"));
     Ok(())
 }
 
@@ -101,17 +116,6 @@ pub(crate) async fn remove(wire: &Wire, tool: &str, output: &Output) -> Result<(
     remove_tool(&wire.home, &name, wire.records()?.as_ref()).await?;
     output.result("tool", json!({ "name": name.as_str() }), &format!("removed {name}"));
     Ok(())
-}
-
-/// Shows what a tool says on the way; the result itself is printed by the command.
-struct Quiet(Printer);
-
-impl chitin_agent::EventSink for Quiet {
-    fn event(&self, event: chitin_types::Event) {
-        if matches!(event, chitin_types::Event::Notice { .. }) {
-            self.0.event(event);
-        }
-    }
 }
 
 /// The pinned schema of a function. A tool whose block is damaged has none; the call goes on and is refused by its rule.
@@ -133,7 +137,7 @@ fn schema_of(tools: &LockFile, name: &ToolName, args: &ToolCall) -> Result<Value
 }
 
 /// One JSON object, or key=value pairs: text where the schema wants text, JSON elsewhere.
-fn arguments(words: &[String], schema: &Value) -> Result<Value, CliError> {
+pub(crate) fn arguments(words: &[String], schema: &Value) -> Result<Value, CliError> {
     if let [one] = words
         && one.trim_start().starts_with('{')
     {
@@ -156,6 +160,7 @@ fn shown(part: &Part) -> String {
     match part {
         Part::Text(text) => text.clone(),
         Part::Data(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
+        Part::File(_) => chitin_types::ToolOutcome::Done(vec![part.clone()]).text_for_model(),
         Part::Other(kind, value) => format!("[{kind}] {value}"),
     }
 }

@@ -4,7 +4,7 @@
 //! ```text
 //!   digest + engine ─→ <key>.cwasm (0400) and <key>.mac
 //!                        │ opened once, MAC checked through that descriptor, loaded through the same inode
-//!                        └ anything wrong ─→ compile again, replace by rename
+//!                        └ anything wrong ─→ the `Compile` port ─→ replace by rename ─→ open
 //! ```
 //!
 //! A compiled file is machine code. Only a file that this home wrote, for this component and this engine, is loaded.
@@ -12,13 +12,16 @@
 mod load;
 
 use std::{
+    collections::HashMap,
     fs::{self, File},
     hash::{Hash, Hasher},
-    io::Write,
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
+use chitin_ports::Compile;
 use chitin_types::Digest;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -30,32 +33,37 @@ use crate::HostError;
 pub struct CodeCache {
     dir: PathBuf,
     key: [u8; 32],
+    // Held by whoever loads a component, so that two calls at once do not compile it twice.
+    turns: Mutex<HashMap<Digest, Weak<tokio::sync::Mutex<()>>>>,
 }
 
 impl CodeCache {
     /// A cache below `dir`, which is made when the first file is written. `key` is the home's own.
     pub fn new(dir: impl Into<PathBuf>, key: [u8; 32]) -> Self {
-        Self { dir: dir.into(), key }
+        Self { dir: dir.into(), key, turns: Mutex::default() }
     }
 
-    /// Loads a component, compiling it when there is no good file for it. `bytes` is asked for only then.
+    /// Loads a component, having it compiled when there is no good file for it. `bytes` is asked for only then.
     ///
     /// # Errors
-    /// The bytes are not there or are no component; the compiled file cannot be written.
-    pub fn load(
+    /// The bytes are not there or are refused, the compiler could not work, or the compiled file cannot be written.
+    pub async fn load(
         &self,
         engine: &Engine,
         digest: &Digest,
-        bytes: impl FnOnce() -> Option<std::sync::Arc<Vec<u8>>>,
+        compiler: &dyn Compile,
+        bytes: impl FnOnce() -> Option<Arc<Vec<u8>>>,
     ) -> Result<Component, HostError> {
+        let turn = self.turn(digest);
+        let _mine = turn.lock().await;
         let path = self.path(engine, digest);
         if let Some(component) = self.open(engine, &path) {
             return Ok(component);
         }
         let bytes = bytes().ok_or_else(|| HostError::NotRunnable("its bytes were not verified".to_owned()))?;
         tracing::info!(component = %digest, "compiling");
-        let code = engine.precompile_component(&bytes).map_err(|e| HostError::NotRunnable(format!("{e:#}")))?;
-        self.store(&path, &code)?;
+        let code = compiler.compile(&bytes).await?;
+        self.store(&path, code).await?;
         self.open(engine, &path)
             .ok_or_else(|| HostError::Engine("the code just compiled could not be loaded".to_owned()))
     }
@@ -88,13 +96,29 @@ impl CodeCache {
         load::component(engine, &file).map_err(|error| tracing::warn!(%error, "a compiled file cannot be loaded")).ok()
     }
 
-    fn store(&self, path: &Path, code: &[u8]) -> Result<(), HostError> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-        fs::set_permissions(&self.dir, fs::Permissions::from_mode(0o700))?;
-        let mac = self.mac(path).chain_update(code).finalize().into_bytes();
-        // The code first: a MAC without its code only means compiling again, and so does the other way round.
-        write(&self.dir, path, code)?;
-        write(&self.dir, &path.with_extension("mac"), &mac)
+    // Megabytes are hashed, written and synced: not on a thread that answers others.
+    async fn store(&self, path: &Path, code: Vec<u8>) -> Result<(), HostError> {
+        let (dir, path, mac) = (self.dir.clone(), path.to_owned(), self.mac(path));
+        let store = move || -> Result<(), HostError> {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
+            fs::set_permissions(&dir, fs::Permissions::from_mode(0o700))?;
+            let mac = mac.chain_update(&code).finalize().into_bytes();
+            // The code first: a MAC without its code only means compiling again, and so does the other way round.
+            write(&dir, &path, &code)?;
+            write(&dir, &path.with_extension("mac"), &mac)
+        };
+        tokio::task::spawn_blocking(store).await.map_err(|e| HostError::Cache(io::Error::other(e)))?
+    }
+
+    fn turn(&self, digest: &Digest) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, turn| turn.strong_count() > 0);
+        if let Some(turn) = turns.get(digest).and_then(Weak::upgrade) {
+            return turn;
+        }
+        let turn = Arc::new(tokio::sync::Mutex::new(()));
+        turns.insert(*digest, Arc::downgrade(&turn));
+        turn
     }
 
     /// Over the name, which holds component and engine, and then the code.

@@ -2,8 +2,8 @@
 
 use std::{sync::PoisonError, time::Instant};
 
+use super::plain::plain;
 use crate::{
-    outcome::part_from_guest,
     state::CallState,
     wit::{chitin::host::run, wire::Part},
 };
@@ -28,16 +28,14 @@ impl run::Host for CallState {
     async fn progress(&mut self, message: String, _done: Option<f32>) -> wasmtime::Result<()> {
         self.call.charge()?;
         if let Some(progress) = &self.call.progress {
-            let line: String = message.chars().filter(|c| !c.is_control()).take(PROGRESS_BYTES_MAX).collect();
-            progress(line);
+            progress(plain(&message, PROGRESS_BYTES_MAX));
         }
         Ok(())
     }
 
     async fn partial(&mut self, piece: Part) -> wasmtime::Result<()> {
         self.call.charge()?;
-        let (part, bytes) = part_from_guest(piece);
-        self.call.charge_output(bytes)?;
+        let part = self.part_from_guest(piece)?;
         self.call.partial.lock().unwrap_or_else(PoisonError::into_inner).push(part);
         Ok(())
     }

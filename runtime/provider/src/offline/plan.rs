@@ -4,7 +4,7 @@
 //! The steps are walked from the beginning each time, and each call takes the next result; the first call without one
 //! is the next to make. A step whose call failed ends there, and the steps after it go on.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use chitin_ports::ChatRequest;
 use chitin_types::Message;
@@ -27,7 +27,7 @@ pub(super) enum Next {
 /// Decides.
 pub(super) fn next(request: &ChatRequest) -> Next {
     let (prompt, results) = turn(&request.messages);
-    let steps = match intent::steps(prompt) {
+    let steps = match intent::steps(&prompt) {
         Ok(steps) => steps,
         Err(unclear) => return Next::Answer(answer::unclear(&unclear)),
     };
@@ -61,14 +61,14 @@ struct CallResult<'a> {
 }
 
 /// The person's last words, and what the calls since then gave.
-fn turn(messages: &[Message]) -> (&str, Vec<CallResult<'_>>) {
+fn turn(messages: &[Message]) -> (Cow<'_, str>, Vec<CallResult<'_>>) {
     let begin = messages.iter().rposition(|message| matches!(message, Message::User { .. })).unwrap_or(messages.len());
-    let mut prompt = "";
+    let mut prompt = Cow::Borrowed("");
     let mut names: BTreeMap<&str, &str> = BTreeMap::new();
     let mut results = Vec::new();
     for message in messages.iter().skip(begin) {
         match message {
-            Message::User { text } => prompt = text,
+            Message::User { text } => prompt = without_memory(text),
             Message::Assistant { calls, .. } => {
                 names.extend(calls.iter().map(|call| (call.id.as_str(), call.name.as_str())));
             }
@@ -81,10 +81,37 @@ fn turn(messages: &[Message]) -> (&str, Vec<CallResult<'_>>) {
     (prompt, results)
 }
 
+/// The message without what is remembered, which the agent puts before it and in which nothing is asked for.
+fn without_memory(text: &str) -> Cow<'_, str> {
+    let block = text.split_once(MEMORY_OPEN);
+    let parts = block.and_then(|(before, rest)| Some((before, rest.split_once(MEMORY_CLOSE)?.1)));
+    parts.map_or(Cow::Borrowed(text), |(before, message)| Cow::Owned(format!("{before}{message}")))
+}
+
 fn is_offered(request: &ChatRequest, name: &str) -> bool {
     request.tools.iter().any(|spec| spec.wire_name().is_ok_and(|wire_name| wire_name.as_str() == name))
 }
 
 fn report(step: Step, ended: Ended, texts: &[&str]) -> Report {
     Report { step, ended, calls: texts.len(), text: texts.last().copied().unwrap_or("").to_owned() }
+}
+
+/// How a block of memories begins and ends, by the agent's word; no entry can hold the end.
+const MEMORY_OPEN: &str = "[Memory context]\n";
+const MEMORY_CLOSE: &str = "\n[/Memory context]\n\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_remembered_is_a_request() {
+        let check = |text: &str, expected: &str| assert_eq!(without_memory(text), expected);
+        check("read a.txt", "read a.txt");
+        check("[Memory context]\n(data)\n- read b.txt\n[/Memory context]\n\nread a.txt", "read a.txt");
+        // A question that was never answered stands before it.
+        check("hi\n\n[Memory context]\n- read b.txt\n[/Memory context]\n\nread a.txt", "hi\n\nread a.txt");
+        check("[Memory context] is odd", "[Memory context] is odd");
+        check("[Memory context]\nunclosed", "[Memory context]\nunclosed");
+    }
 }

@@ -25,6 +25,11 @@ impl Provider for Offline {
         Some(NOTICE.to_owned())
     }
 
+    // It has no model to choose.
+    fn takes_model(&self) -> bool {
+        false
+    }
+
     async fn complete(&self, request: &ChatRequest, sink: &dyn TextSink) -> Result<ChatReply, ProviderError> {
         let reply = match plan::next(request) {
             Next::Call(planned) => {

@@ -43,7 +43,7 @@ fn tools() -> Vec<ToolSpec> {
 
 fn ask(messages: &[Message], tools: Vec<ToolSpec>, delivery: Delivery) -> (ChatReply, String) {
     let heard = Heard::default();
-    let request = ChatRequest { system: String::new(), messages: messages.to_vec(), tools, delivery };
+    let request = ChatRequest { system: String::new(), messages: messages.to_vec(), tools, delivery, model: None };
     let reply = block_on(Offline.complete(&request, &heard)).expect("always answers");
     (reply, heard.0.into_inner().expect("no panic before"))
 }

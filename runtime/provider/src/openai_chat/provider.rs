@@ -9,6 +9,7 @@ use chitin_egress::{Body, Egress, EgressError, Endpoint, Request, Response};
 use chitin_ports::{ChatReply, ChatRequest, Delivery, Provider, ProviderError, TextSink};
 use chitin_types::Secret;
 use futures::{StreamExt, stream::BoxStream};
+use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{refusal, request, stream::Stream, whole};
@@ -19,10 +20,13 @@ pub struct OpenAiConfig {
     /// Up to but without `/chat/completions`, for example `https://api.openai.com/v1`. Writing it down is the
     /// permission to talk to it.
     pub base_url: String,
-    /// The model, as the server names it.
+    /// The model, as the server names it, where a session asks for no other.
     pub model: String,
     /// Sent as a bearer token; local servers want none.
     pub api_key: Option<Secret>,
+    /// Whether the server knows tools. If not, none are sent, and the agent reads calls from the text; a server that
+    /// knows none and is sent some refuses the request or leaves them out in silence.
+    pub native_tools: bool,
 }
 
 /// A server that speaks the "chat completions" wire.
@@ -32,6 +36,7 @@ pub struct OpenAiChat {
     url: String,
     model: String,
     api_key: Option<Secret>,
+    native_tools: bool,
     egress: Egress,
 }
 
@@ -41,10 +46,10 @@ impl OpenAiChat {
     /// # Errors
     /// The base URL is none.
     pub fn new(config: OpenAiConfig, egress: Egress) -> Result<Self, EgressError> {
-        let OpenAiConfig { base_url, model, api_key } = config;
+        let OpenAiConfig { base_url, model, api_key, native_tools } = config;
         let endpoint = Endpoint::parse(&base_url)?;
         let url = format!("{}/chat/completions", base_url.trim_end_matches('/'));
-        Ok(Self { endpoint, url, model, api_key, egress })
+        Ok(Self { endpoint, url, model, api_key, native_tools, egress })
     }
 
     async fn exchange(&self, request: &ChatRequest, sink: &dyn TextSink) -> Result<ChatReply, ProviderError> {
@@ -72,6 +77,12 @@ impl OpenAiChat {
         Ok(reply)
     }
 
+    fn body(&self, request: &ChatRequest) -> Value {
+        let model = request.model.as_deref().unwrap_or(&self.model);
+        let tools = if self.native_tools { request.tools.as_slice() } else { &[] };
+        request::body(model, tools, request)
+    }
+
     async fn send(&self, request: &ChatRequest) -> Result<Response, ProviderError> {
         let accept = match request.delivery {
             Delivery::Streamed => "text/event-stream",
@@ -82,7 +93,7 @@ impl OpenAiChat {
         if let Some(key) = &self.api_key {
             headers.push(("authorization".to_owned(), format!("Bearer {}", key.expose())));
         }
-        let body = Body::Full(Bytes::from(request::body(&self.model, request).to_string()));
+        let body = Body::Full(Bytes::from(self.body(request).to_string()));
         let outgoing = Request { method: "POST".to_owned(), url: self.url.clone(), headers, body };
         let permit =
             self.egress.authorize_endpoint(&self.endpoint, &outgoing).map_err(|error| refusal::of_egress(&error))?;
@@ -102,6 +113,10 @@ impl Provider for OpenAiChat {
 
     fn notice(&self) -> Option<String> {
         None
+    }
+
+    fn native_tools(&self) -> bool {
+        self.native_tools
     }
 
     async fn complete(&self, request: &ChatRequest, sink: &dyn TextSink) -> Result<ChatReply, ProviderError> {

@@ -1,7 +1,9 @@
 //! Is a body read in time and in bounds, whoever sends it?
 
 use chitin_ports::StopReason;
+use chitin_types::{Effects, FunctionName, ToolName, ToolSpec};
 use futures::stream;
+use serde_json::json;
 
 use super::*;
 
@@ -22,6 +24,49 @@ fn text(text: &'static str) -> Result<Bytes, EgressError> {
 
 fn broken() -> Result<Bytes, EgressError> {
     Err(EgressError::Unreachable("the connection broke".to_owned()))
+}
+
+fn provider(native_tools: bool) -> OpenAiChat {
+    let (base_url, model) = ("http://127.0.0.1:9/v1".to_owned(), "configured".to_owned());
+    let config = OpenAiConfig { base_url, model, api_key: None, native_tools };
+    OpenAiChat::new(config, Egress::default()).expect("an address")
+}
+
+fn request(model: Option<&str>) -> ChatRequest {
+    let spec = ToolSpec {
+        tool: ToolName::parse("chitin/fs").expect("a name"),
+        function: FunctionName::parse("file_read").expect("a name"),
+        title: String::new(),
+        summary: String::new(),
+        input_schema: json!({ "type": "object" }),
+        effects: Effects::default(),
+    };
+    ChatRequest {
+        system: String::new(),
+        messages: vec![],
+        tools: vec![spec],
+        delivery: Delivery::Whole,
+        model: model.map(str::to_owned),
+    }
+}
+
+#[test]
+fn the_model_that_a_session_asks_for_goes_before_the_configured_one() {
+    let provider = provider(true);
+    assert_eq!(provider.body(&request(None))["model"], "configured");
+    assert_eq!(provider.body(&request(Some("other")))["model"], "other");
+    assert!(provider.takes_model());
+}
+
+#[test]
+fn a_server_without_tools_is_sent_none() {
+    let check = |native_tools: bool, sent: bool| {
+        let provider = provider(native_tools);
+        assert_eq!(provider.body(&request(None)).get("tools").is_some(), sent);
+        assert_eq!(provider.native_tools(), native_tools);
+    };
+    check(true, true);
+    check(false, false);
 }
 
 const HI: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\n";

@@ -5,12 +5,12 @@ use chitin_ports::{ChatRequest, Delivery};
 use chitin_types::{Message, ToolCall, ToolSpec};
 use serde_json::{Map, Value, json};
 
-/// The body of the request.
-pub(super) fn body(model: &str, request: &ChatRequest) -> Value {
+/// The body of the request to this model, with these of its tools.
+pub(super) fn body(model: &str, tools: &[ToolSpec], request: &ChatRequest) -> Value {
     let mut body = Map::new();
     body.insert("model".to_owned(), model.into());
     body.insert("messages".to_owned(), messages(request));
-    let tools: Vec<Value> = request.tools.iter().filter_map(tool).collect();
+    let tools: Vec<Value> = tools.iter().filter_map(tool).collect();
     // An empty list is an error to some servers.
     if !tools.is_empty() {
         body.insert("tools".to_owned(), Value::Array(tools));
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     fn request(messages: Vec<Message>, tools: Vec<ToolSpec>, delivery: Delivery) -> ChatRequest {
-        ChatRequest { system: "be brief".to_owned(), messages, tools, delivery }
+        ChatRequest { system: "be brief".to_owned(), messages, tools, delivery, model: None }
     }
 
     fn spec(tool: &str, function: &str) -> ToolSpec {
@@ -132,10 +132,10 @@ mod tests {
             "stream": true,
             "stream_options": { "include_usage": true },
         });
-        assert_eq!(body("m", &streamed), expected);
+        assert_eq!(body("m", &streamed.tools, &streamed), expected);
         let mut whole = request(said, vec![], Delivery::Whole);
         whole.system = String::new();
         let expected = json!({ "model": "m", "messages": [{ "role": "user", "content": "hi" }], "stream": false });
-        assert_eq!(body("m", &whole), expected);
+        assert_eq!(body("m", &[], &whole), expected);
     }
 }

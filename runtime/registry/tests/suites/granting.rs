@@ -2,9 +2,9 @@
 
 use std::{fs, sync::atomic::Ordering};
 
-use chitin_policy::{FsGrant, HttpGrant};
+use chitin_policy::{FsGrant, HttpGrant, Inject};
 use chitin_registry::RegistryError;
-use chitin_types::{FsMode, HostPattern, PathPattern, Scheme, ToolName};
+use chitin_types::{Digest, FsMode, HostPattern, PathPattern, RecallMode, Scheme, ToolName};
 
 use super::kit::{Kit, tool};
 
@@ -16,6 +16,8 @@ fn http(id: &str) -> HttpGrant {
         ports: vec![],
         methods: vec!["GET".to_owned()],
         paths: vec![PathPattern::parse("/**").expect("a valid path")],
+        secret: None,
+        inject: None,
     }
 }
 
@@ -55,6 +57,71 @@ async fn rules_come_and_go_and_comments_stay() {
     );
     grants.revoke(&weather).await.expect("everything is taken back");
     assert_eq!(grants.load(&weather).expect("no file is no error"), None);
+}
+
+#[tokio::test]
+async fn stores_settings_and_secrets_are_given_and_taken_back() {
+    let kit = Kit::new().await;
+    let weather = kit.installed("acme/weather").await;
+    comment(&kit, &weather);
+    let grants = kit.grants();
+    let bearer = Inject { header: "authorization".to_owned(), format: "Bearer {}".to_owned() };
+    grants.add_http(&weather, &http("read")).await.expect("a host is given");
+    kit.audit.clear();
+    grants.set_kv(&weather, 512).await.expect("a store is given");
+    grants.add_recall(&weather, "project", RecallMode::Write).await.expect("a scope is given");
+    grants.set_config(&weather, "units", "metric").await.expect("a setting is given");
+    grants.set_secret(&weather, "read", "github", &bearer).await.expect("a secret is given");
+    let grant = grants.load(&weather).expect("the file is good").expect("the file is there");
+    assert_eq!(grant.kv.as_ref().map(|kv| kv.quota_kib), Some(512));
+    assert_eq!(grant.recall.as_ref().map(|recall| recall.write.clone()), Some(vec!["project".to_owned()]));
+    assert_eq!(grant.config.get("units").map(String::as_str), Some("metric"));
+    assert_eq!((grant.http[0].secret.as_deref(), grant.http[0].inject.as_ref()), (Some("github"), Some(&bearer)));
+    for rule in ["kv", "recall:project", "config:units"] {
+        grants.revoke_rule(&weather, rule).await.expect(rule);
+        let error = grants.revoke_rule(&weather, rule).await.expect_err(rule);
+        assert!(matches!(error, RegistryError::NotFound(_)), "{rule}: {error}");
+    }
+    let text = fs::read_to_string(kit.grant_path(&weather)).expect("a grant");
+    assert!(text.contains("# why I trust it") && text.contains("# the end"), "{text}");
+    assert_eq!(
+        kit.audit.lines(),
+        [
+            "grant acme/weather granted kv",
+            "grant acme/weather granted recall:project",
+            "grant acme/weather granted config:units",
+            "grant acme/weather granted http:read",
+            "grant acme/weather revoked kv",
+            "grant acme/weather revoked recall:project",
+            "grant acme/weather revoked config:units",
+        ]
+    );
+    let before = kit.files();
+    for (what, result) in [
+        ("a store without an end", grants.set_kv(&weather, u64::MAX).await),
+        ("a scope that is a path", grants.add_recall(&weather, "../all", RecallMode::Read).await),
+        ("a secret for no rule", grants.set_secret(&weather, "absent", "github", &bearer).await),
+        ("a secret of a wrong name", grants.set_secret(&weather, "read", "../github", &bearer).await),
+    ] {
+        let error = result.expect_err(what);
+        assert!(matches!(error, RegistryError::Document { .. } | RegistryError::NotFound(_)), "{what}: {error}");
+        assert_eq!(kit.files(), before, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_of_the_program_is_bound_by_its_identity() {
+    let kit = Kit::new().await;
+    let (shell, one, two) = (tool("core/shell"), Digest::of(b"one"), Digest::of(b"two"));
+    let grants = kit.grants();
+    let pin = || grants.load(&shell).expect("good").and_then(|grant| grant.pin).map(|pin| pin.component);
+    grants.add_fs(&shell, &directory("workspace:project")).await.expect_err("it is bound to nothing yet");
+    grants.bind_to(&shell, one).await.expect("it is bound");
+    assert_eq!(pin(), Some(one));
+    grants.add_fs(&shell, &directory("workspace:project")).await.expect("a directory is given");
+    grants.bind_to(&shell, two).await.expect("it is bound again");
+    assert_eq!(pin(), Some(two));
+    assert_eq!(grants.load(&shell).expect("good").expect("there").fs.len(), 1, "what was given stays");
 }
 
 #[tokio::test]

@@ -9,11 +9,11 @@ use std::{
 
 use chitin_package::{COMPONENT_BYTES_MAX, SigningKey};
 use chitin_policy::Accept;
-use chitin_ports::{PackDescription, Toolbox as _};
+use chitin_ports::{LeftOut, PackDescription, PackKind, Toolbox as _};
 use chitin_registry::{
     GrantAfter, GrantChoice, Home, RegistryError, Versions, forget_damaged, installed, remove, trust,
 };
-use chitin_types::{Digest, FunctionName};
+use chitin_types::{Digest, Effects, FunctionName};
 use serde_json::json;
 
 use super::kit::{FS, Kit, component_bytes, flip, nothing, tool, trusted};
@@ -192,6 +192,68 @@ async fn what_a_component_says_about_itself_is_checked() {
     }
     kit.review(&path).await.expect("good again");
     assert_eq!(kit.files(), before);
+}
+
+#[tokio::test]
+async fn only_a_channel_may_offer_no_function() {
+    let kit = Kit::new().await;
+    let path = kit.signed("acme/weather", "1.0.0", "");
+    let left = || LeftOut { export: "make".to_owned(), reason: "it takes or gives a resource".to_owned() };
+    for (kind, functions, expected) in [
+        (PackKind::Pack, 1, true),
+        (PackKind::Pack, 0, false),
+        (PackKind::Typed, 1, true),
+        (PackKind::Typed, 0, false),
+        (PackKind::Channel, 0, true),
+    ] {
+        let mut before = None;
+        kit.compiler.says(|d| {
+            before = Some(d.clone());
+            d.kind = kind;
+            d.functions.truncate(functions);
+            d.left_out.push(left());
+        });
+        match kit.review(&path).await {
+            Ok(review) => {
+                assert!(expected, "{kind:?} with {functions}");
+                assert_eq!((review.kind(), review.left_out()), (kind, &[left()][..]));
+            }
+            Err(error) => {
+                assert!(!expected, "{kind:?} with {functions}: {error}");
+                assert_eq!(variant(&error), "unusable");
+                assert!(error.to_string().contains("make (it takes or gives a resource)"), "{error}");
+            }
+        }
+        kit.compiler.says(|d| *d = before.expect("it was kept"));
+    }
+    kit.compiler.says(|d| d.left_out.push(LeftOut { export: "\u{1b}[2J".to_owned(), reason: "x".to_owned() }));
+    let error = kit.review(&path).await.expect_err("an export that steers the terminal");
+    assert_eq!(variant(&error), "unusable", "{error}");
+}
+
+#[tokio::test]
+async fn the_manifest_speaks_for_functions_that_cannot() {
+    let doc = "[[function]]\nname = \"get\"\ntitle = \"Fetch\"\nsummary = \"Fetches it.\"\n";
+    let reads = Effects { reads: true, ..Effects::default() };
+    let pays = Effects { pays: true, ..Effects::default() };
+    for (docs, title, summary, effects) in [
+        (String::new(), "get", "Gets it.\nAll of it.", reads),
+        (doc.to_owned(), "Fetch", "Fetches it.", reads),
+        (doc.replace("title = \"Fetch\"\n", ""), "get", "Fetches it.", reads),
+        (format!("{doc}effects = {{ pays = true }}\n"), "Fetch", "Fetches it.", pays),
+    ] {
+        let kit = Kit::new().await;
+        let path = kit.signed("acme/weather", "1.0.0", &docs);
+        let review = kit.review(&path).await.unwrap_or_else(|error| panic!("{docs}: {error}"));
+        let function = &review.functions()[0];
+        assert_eq!((function.title.as_str(), function.summary.as_str()), (title, summary), "{docs}");
+        assert_eq!(function.effects, effects, "{docs}");
+    }
+    let kit = Kit::new().await;
+    let path = kit.signed("acme/weather", "1.0.0", &doc.replace("\"get\"", "\"put\""));
+    let error = kit.review(&path).await.expect_err("a function that is not there");
+    assert_eq!(variant(&error), "unusable", "{error}");
+    assert!(error.to_string().contains("put") && error.help().is_some_and(|help| help.contains("get")), "{error}");
 }
 
 #[tokio::test]

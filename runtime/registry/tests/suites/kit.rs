@@ -15,7 +15,8 @@ use async_trait::async_trait;
 use chitin_package::{NamePattern, SigningKey, TrustedKey};
 use chitin_policy::Grant;
 use chitin_ports::{
-    Audit, AuditEntry, AuditKind, Clock, Describe, DescribeError, PackDescription, PackFunction, PortError, Receipt,
+    Audit, AuditEntry, AuditKind, Clock, Describe, DescribeError, PackDescription, PackFunction, PackKind, PortError,
+    Receipt,
 };
 use chitin_registry::{Catalog, GrantChoice, GrantFiles, Home, Installer, RegistryError, Review, Signed, sign, trust};
 use chitin_types::{Capabilities, Digest, Effects, FsAsk, FsMode, FunctionName, ToolName};
@@ -124,7 +125,11 @@ impl Kit {
 
 /// Trust in the key of this seed.
 pub(crate) fn trusted(name: &str, seed: u8, names: &str) -> TrustedKey {
-    let ceiling = Capabilities { fs: vec![FsAsk { at: "*".to_owned(), mode: FsMode::Ro, reason: None }], http: vec![] };
+    let ceiling = Capabilities {
+        fs: vec![FsAsk { at: "*".to_owned(), mode: FsMode::Ro, reason: None }],
+        http: vec![],
+        ..Capabilities::default()
+    };
     let names = vec![NamePattern::parse(names).expect("a valid pattern")];
     TrustedKey::new(name, SigningKey::from_seed(&[seed; 32]).public(), names, ceiling).expect("a valid name")
 }
@@ -182,7 +187,8 @@ impl Default for Scripted {
             effects: Effects { reads: true, ..Effects::default() },
         };
         let imports = vec!["chitin:types/types@0.1.0".to_owned()];
-        Self(Mutex::new(PackDescription { functions: vec![get], imports }))
+        let (kind, left_out) = (PackKind::Pack, vec![]);
+        Self(Mutex::new(PackDescription { kind, functions: vec![get], left_out, imports }))
     }
 }
 

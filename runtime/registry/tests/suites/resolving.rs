@@ -171,8 +171,63 @@ async fn a_broken_grant_denies_that_tool_with_its_place() {
     let defaults = kit.home.policies().join("default.toml");
     for (text, expected) in [("schema = 1\n[limits]\nwall_ms = 10\n", "found"), ("schema = 1\n[[fs]]\n", "denied")] {
         fs::write(&defaults, text).expect("the defaults are written");
-        assert_eq!(word(&catalog, "weather__get").await, expected, "{text}");
+        assert_eq!(word(&kit.catalog(), "weather__get").await, expected, "{text}");
     }
+}
+
+#[tokio::test]
+async fn a_file_that_breaks_keeps_what_it_said_until_it_is_repaired_or_removed() {
+    let kit = Kit::new().await;
+    let weather = kit.installed("acme/weather").await;
+    let catalog = kit.catalog();
+    let wall_ms = async || {
+        let found = catalog.resolve("weather__get").await.expect("trusted").expect("there");
+        assert_eq!(rule_of(&found), "call:get");
+        found.grants.limits().wall_ms
+    };
+    let (defaults, trust) = (kit.home.policies().join("default.toml"), kit.home.trust().join("acme.toml"));
+    fs::write(&defaults, "schema = 1\n[limits]\nwall_ms = 70\n").expect("the defaults are written");
+    assert_eq!((wall_ms().await, catalog.problems()), (70, vec![]));
+    for path in [kit.grant_path(&weather), defaults, trust] {
+        let good = fs::read_to_string(&path).expect("a file");
+        fs::write(&path, good.replace("schema = 1", "schema = 1\nroot = true")).expect("the file is written");
+        assert_eq!(wall_ms().await, 70, "{}", path.display());
+        let problems = catalog.problems();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains(":2:1: ") && problems[0].contains("stays in force"), "{problems:?}");
+        let fresh = kit.catalog();
+        assert_ne!(word(&fresh, "weather__get").await, "found", "a new process never knew it: {}", path.display());
+        assert!(fresh.problems()[0].contains("gives nothing"), "{:?}", fresh.problems());
+        fs::write(&path, good).expect("the file is written");
+        assert_eq!((wall_ms().await, catalog.problems()), (70, vec![]));
+    }
+    let path = kit.grant_path(&weather);
+    let good = fs::read_to_string(&path).expect("a grant");
+    fs::remove_file(&path).expect("the grant is removed");
+    let found = catalog.resolve("weather__get").await.expect("trusted").expect("there");
+    assert_eq!(rule_of(&found), "grant:absent", "a removed file takes back what it gave");
+    fs::write(&path, good.replace("schema = 1", "schema = 9")).expect("the grant is written");
+    assert_eq!(word(&catalog, "weather__get").await, "denied", "nothing was left to keep");
+}
+
+#[tokio::test]
+async fn trust_can_be_ended_while_another_trust_file_is_broken() {
+    let kit = Kit::new().await;
+    kit.installed("acme/weather").await;
+    let catalog = kit.catalog();
+    assert_eq!(word(&catalog, "weather__get").await, "found");
+    fs::write(kit.home.trust().join("z.toml"), "schema = 1\n").expect("the file is written");
+    assert_eq!(word(&catalog, "weather__get").await, "found");
+    assert_eq!(catalog.problems().len(), 1);
+    let again = fs::read_to_string(kit.home.trust().join("acme.toml")).expect("a trust file");
+    fs::write(kit.home.trust().join("z.toml"), again.replace("acme/*", "*/*")).expect("the file is written");
+    assert_eq!(word(&catalog, "weather__get").await, "found");
+    fs::write(kit.home.trust().join("z.toml"), again.replace("acme/*", "evil/*")).expect("the file is written");
+    assert_eq!(word(&catalog, "weather__get").await, "found", "the first file about a key holds");
+    assert_eq!(catalog.problems().len(), 1, "{:?}", catalog.problems());
+    fs::write(kit.home.trust().join("z.toml"), "schema = 1\n").expect("the file is written");
+    fs::remove_file(kit.home.trust().join("acme.toml")).expect("the trust is ended");
+    assert_eq!(word(&catalog, "weather__get").await, "untrusted");
 }
 
 #[tokio::test]

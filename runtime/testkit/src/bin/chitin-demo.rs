@@ -5,9 +5,25 @@ use std::process::ExitCode;
 #[tokio::main]
 async fn main() -> ExitCode {
     let nonce = format!("n{:x}", std::process::id() ^ seed());
-    match chitin_testkit::story::whole(&nonce, &|line| println!("{line}")).await {
+    let tell = |line: &str| println!("{line}");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let (told, end) = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => {
+            let end = "One message went through signed components and came back, twice.";
+            (chitin_testkit::story::whole(&nonce, &tell).await, end)
+        }
+        ["daemon"] => {
+            let end = "A webhook's message went through the daemon's components and came back, once, across a kill.";
+            (chitin_testkit::daemon_story::whole(&nonce, &tell).await, end)
+        }
+        other => {
+            eprintln!("there is no demo {:?}; there are: (none), daemon", other.join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    match told {
         Ok(()) => {
-            println!("\nOne message went through signed components and came back, twice.");
+            println!("\n{end}");
             ExitCode::SUCCESS
         }
         Err(error) => {

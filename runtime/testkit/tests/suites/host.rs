@@ -36,6 +36,8 @@ fn with_server(mut grant: Grant, port: u16, method: &str) -> Grant {
         ports: vec![port],
         methods: vec![method.to_owned()],
         paths: vec![PathPattern::parse("/**").expect("a pattern")],
+        secret: None,
+        inject: None,
     });
     grant
 }
@@ -156,7 +158,7 @@ async fn what_is_linked_and_not_granted_says_denied() {
         ("remember", json!({"text": "x"})),
         ("subcall", json!({"alias": "search"})),
         ("schedule_add", json!({})),
-        ("make_blob", json!({})),
+        ("kv_get", json!({"key": "x"})),
     ] {
         let before = kit.audit.entries().len();
         let outcome = kit.call(&kit.grant(), function, args).await;

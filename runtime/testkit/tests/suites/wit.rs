@@ -57,10 +57,12 @@ fn vendored_wasi_is_the_pinned_version_and_parses() {
         let path = entry.expect("an entry").path();
         let text = std::fs::read_to_string(&path).expect("a WIT file");
         let declared = text.lines().find(|line| line.starts_with("package wasi:")).expect("a package line").to_owned();
-        assert!(declared.contains("@0.2.12"), "{}: {declared}", path.display());
+        // Proposals that are no standard yet carry the version that they link by in their file's name.
+        let pinned = path.file_stem().is_some_and(|stem| !stem.to_string_lossy().contains('-'));
+        assert!(!pinned || declared.contains("@0.2.12"), "{}: {declared}", path.display());
         wit_parser::UnresolvedPackageGroup::parse(&path, &text)
             .unwrap_or_else(|e| panic!("{}: {:?}", path.display(), e.1));
         checked += 1;
     }
-    assert_eq!(checked, 7, "cli clocks filesystem http io random sockets");
+    assert_eq!(checked, 13, "cli clocks filesystem http io random sockets; keyvalue, config and logging twice each");
 }

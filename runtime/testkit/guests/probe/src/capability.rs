@@ -1,6 +1,6 @@
 //! Every capability of `chitin:host`, used once each.
 
-use chitin_sdk::host::{recall, run, schedule, secrets, tools};
+use chitin_sdk::host::{blobs, recall, run, schedule, secrets, tools};
 use chitin_sdk::http::{HttpRequest, Url};
 use chitin_sdk::{Call, Failure, Part};
 use serde::Deserialize;
@@ -97,6 +97,47 @@ pub(crate) fn make_blob() -> Result<Vec<Part>, Failure> {
         Ok(file) => Ok(vec![file]),
         Err(refused) => report::answer(Err(refused)),
     }
+}
+
+#[derive(Deserialize)]
+struct WriteBlob {
+    name: String,
+    media_type: String,
+    kib: usize,
+    /// Bytes of one write, in KiB.
+    piece_kib: usize,
+    /// Sends the file as a partial result instead.
+    #[serde(default)]
+    partial: bool,
+}
+
+/// Writes a file piece by piece, reads its end back, and returns a report and the file.
+pub(crate) fn write_blob(call: &Call) -> Result<Vec<Part>, Failure> {
+    let wanted = call.args::<WriteBlob>()?;
+    match written(&wanted) {
+        Err(refused) => report::answer(Err(refused)),
+        Ok((said, file)) => {
+            let mut parts = report::value(said)?;
+            if wanted.partial {
+                run::partial(file);
+            } else {
+                parts.push(file);
+            }
+            Ok(parts)
+        }
+    }
+}
+
+fn written(wanted: &WriteBlob) -> Result<(Value, Part), Failure> {
+    let writer = blobs::create(Some(&wanted.name), Some(&wanted.media_type))?;
+    let bytes = vec![b'b'; wanted.kib * 1024];
+    for piece in bytes.chunks(wanted.piece_kib.max(1) * 1024) {
+        writer.write(piece)?;
+    }
+    let blob = blobs::BlobWriter::finish(writer)?;
+    let end = blob.read(u64::try_from(bytes.len().saturating_sub(1)).unwrap_or(u64::MAX), 16)?;
+    let said = json!({ "name": blob.name(), "media_type": blob.media_type(), "size": blob.size(), "end": end.len() });
+    Ok((said, Part::File(blob)))
 }
 
 fn project() -> String {

@@ -3,6 +3,10 @@
 use chitin_sdk::{Effects, ObjectSchema, Schema, Tool};
 
 pub(crate) fn tools() -> Vec<Tool> {
+    [bounds_and_surroundings(), capabilities(), stores()].concat()
+}
+
+fn bounds_and_surroundings() -> Vec<Tool> {
     let none = Schema::object;
     vec![
         tool("echo", "Returns the text.", one("text", Schema::string("What comes back."))),
@@ -33,6 +37,12 @@ pub(crate) fn tools() -> Vec<Tool> {
         tool("random", "Draws random bytes.", one("bytes", count("How many."))),
         tool("clock", "Reads both clocks.", none()),
         tool("socket", "Connects by TCP.", one("addr", Schema::string("Host and port."))),
+    ]
+}
+
+fn capabilities() -> Vec<Tool> {
+    let none = Schema::object;
+    vec![
         tool("run_info", "Reads about the running call.", none()),
         tool(
             "use_secret",
@@ -52,7 +62,93 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
         tool("schedule_add", "Adds a schedule and removes it.", none()),
         tool("make_blob", "Returns a file.", none()),
+        tool(
+            "write_blob",
+            "Writes a file in pieces.",
+            one("name", Schema::string("Its name."))
+                .required("media_type", Schema::string("Its type."))
+                .required("kib", count("Its size in KiB."))
+                .required("piece_kib", count("KiB of one write."))
+                .optional("partial", Schema::boolean("As a partial result.")),
+        ),
+        tool("config", "Reads settings.", one("key", Schema::string("Which one."))),
+        tool(
+            "log",
+            "Writes lines for the log.",
+            one("message", Schema::string("The line."))
+                .optional("context", Schema::string("Its context."))
+                .optional("times", count("How often.")),
+        ),
     ]
+}
+
+/// What outlives a call: values by key, and the memory.
+fn stores() -> Vec<Tool> {
+    vec![
+        tool("kv_get", "Gets a value.", bucket().required("key", key())),
+        tool(
+            "kv_set",
+            "Keeps a value.",
+            bucket().required("key", key()).required("value", Schema::string("The value.")),
+        ),
+        tool("kv_fill", "Keeps a large value.", bucket().required("key", key()).required("kib", count("Its KiB."))),
+        tool("kv_flood", "Keeps many values.", bucket().required("n", count("How many.")).optional("value", key())),
+        tool("kv_delete", "Deletes a value.", bucket().required("key", key())),
+        tool("kv_list", "Lists every key.", bucket()),
+        tool(
+            "kv_increment",
+            "Counts up or down.",
+            bucket().required("key", key()).required("by", Schema::integer("By how much.")),
+        ),
+        tool(
+            "kv_batch",
+            "Sets, gets and deletes several.",
+            bucket().required("keys", Schema::list("The keys.", &key())).optional("value", key()),
+        ),
+        tool(
+            "kv_cas",
+            "Compares and swaps.",
+            bucket()
+                .required("key", key())
+                .required("value", Schema::string("The new value."))
+                .optional("meanwhile", Schema::string("What somebody else writes in between.")),
+        ),
+        tool(
+            "recall_remember",
+            "Stores a memory.",
+            scope().optional("text", Schema::string("What to store.")).optional("kib", count("Or how much of it.")),
+        ),
+        tool(
+            "recall_query",
+            "Looks things up.",
+            scope().required("text", Schema::string("What for.")).optional("limit", limit()),
+        ),
+        tool("recall_forget", "Forgets a memory.", one("id", Schema::string("Its id."))),
+        tool(
+            "recall_entries",
+            "Lists the memory.",
+            scope().optional("after", Schema::string("The entry before the first.")).optional("limit", limit()),
+        ),
+    ]
+}
+
+/// The arguments that every function on values has.
+fn bucket() -> ObjectSchema {
+    Schema::object()
+        .optional("version", Schema::choice("Which draft; draft2 unless said.", &["draft", "draft2"]))
+        .optional("bucket", Schema::string("Which bucket."))
+}
+
+fn scope() -> ObjectSchema {
+    Schema::object().optional("scope", Schema::string("The scope."))
+}
+
+fn limit() -> Schema {
+    count("At most how many.")
+}
+
+fn key() -> Schema {
+    Schema::string("A key or a value.")
 }
 
 /// Every function claims every effect but payment, so that no test passes because a claim was missing.

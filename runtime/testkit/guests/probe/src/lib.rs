@@ -8,8 +8,12 @@
 mod bounds;
 mod capability;
 mod describe;
+mod keyvalue;
+mod memory;
 mod report;
 mod surroundings;
+mod telling;
+mod wasi;
 
 use chitin_sdk::{Call, Failure, Part, Tool, ToolPack, export_pack};
 
@@ -45,6 +49,22 @@ impl ToolPack for Probe {
             "subcall" => capability::subcall(&call),
             "schedule_add" => capability::schedule_add(),
             "make_blob" => capability::make_blob(),
+            "write_blob" => capability::write_blob(&call),
+            "kv_get" => keyvalue::get(&call),
+            "kv_set" => keyvalue::set(&call),
+            "kv_fill" => keyvalue::fill(&call),
+            "kv_flood" => keyvalue::flood(&call),
+            "kv_delete" => keyvalue::delete(&call),
+            "kv_list" => keyvalue::list(&call),
+            "kv_increment" => keyvalue::increment(&call),
+            "kv_batch" => keyvalue::batch(&call),
+            "kv_cas" => keyvalue::cas(&call),
+            "config" => telling::config(&call),
+            "log" => telling::log(&call),
+            "recall_remember" => memory::remember(&call),
+            "recall_query" => memory::query(&call),
+            "recall_forget" => memory::forget(&call),
+            "recall_entries" => memory::entries(&call),
             _ => Err(call.unknown_tool()),
         }
     }

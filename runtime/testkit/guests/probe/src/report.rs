@@ -24,6 +24,14 @@ pub(crate) fn outcome(tried: Result<Value, impl Display>) -> Result<Vec<Part>, F
     }
 }
 
+/// A try whose error is data already.
+pub(crate) fn said(tried: Result<Value, Value>) -> Result<Vec<Part>, Failure> {
+    match tried {
+        Ok(found) => value(found),
+        Err(error) => Ok(vec![Part::data(&json!({ "ok": false, "error": error }))?]),
+    }
+}
+
 /// A try that the host answered with a failure; `error` holds its kind, code and message.
 pub(crate) fn answer(tried: Result<Value, Failure>) -> Result<Vec<Part>, Failure> {
     match tried {

@@ -1,0 +1,38 @@
+//! Which programs of the system do the tests use? Missing ones are installed where that is possible, else named with the
+//! command that installs them.
+
+use std::{path::Path, process::Command};
+
+use crate::chores::run;
+
+/// Programs, and the Debian packages that hold them.
+const PARTS: [(&str, &str); 8] = [
+    ("bwrap", "bubblewrap"),
+    ("clang", "clang"),
+    ("wasm-ld", "lld"),
+    ("python3", "python3-venv"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
+    ("git", "git"),
+    ("cc", "gcc"),
+];
+
+/// Makes sure that every part is there.
+pub(crate) fn all() -> Result<(), String> {
+    let missing: Vec<&str> =
+        PARTS.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let packages = missing.join(" ");
+    eprintln!("setup: installing {packages}");
+    // Another user cannot install anything, and is told what to ask for.
+    let installed = run(Command::new("apt-get").args(["update", "-qq"]))
+        .and_then(|()| run(Command::new("apt-get").args(["install", "-y", "-qq"]).args(&missing)));
+    installed.map_err(|why| format!("{why}\nhelp: install them with: sudo apt-get install {packages}"))
+}
+
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file())
+}
