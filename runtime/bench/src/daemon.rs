@@ -23,6 +23,7 @@ use chitin_testkit::{
     daemon::Daemon,
     guests::repository,
     model::{self, Say},
+    server::Pace,
 };
 use serde_json::json;
 
@@ -89,7 +90,7 @@ pub(crate) fn conversations(name: &str) -> Result<String> {
     two_workers()?.block_on(async {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&asked);
-        let model = model::start_slow(MODEL_TIME, move |_| {
+        let model = model::start_paced(Pace::After(MODEL_TIME), move |_| {
             count.fetch_add(1, Ordering::Relaxed);
             Say::Text("an answer of one line".to_owned())
         })

@@ -8,6 +8,7 @@ use std::{
     net::TcpListener,
     path::Path,
     process::{Output, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -200,7 +201,8 @@ impl<'j> Bench<'j> {
         const WHAT: &str = "leaving a process behind";
         // A number of seconds that nothing else sleeps for, by which it is found again. The line waits until it has
         // surely started, so that an end before its start does not count as proof.
-        let mark = format!("61.{:09}", std::process::id());
+        let number = PROOFS.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("61.{:09}{number:04}", std::process::id());
         let line = format!("(setsid sleep {mark} >/dev/null 2>&1 </dev/null &); sleep 0.3");
         let without = plainly(&line, self.dir.path()).await.map(|_| sleeping(&mark));
         let without = without.map(end_all);
@@ -307,6 +309,8 @@ fn gaps(verdict: &Verdict) -> Vec<&'static str> {
         Backend::Bubblewrap => {}
         Backend::Landlock => {
             gaps.push("the existence, size and times of files outside the workspace are visible");
+            gaps.push("a process in a session of its own stays when the helper itself is killed by somebody else");
+            gaps.push("programs that insist on /tmp instead of TMPDIR find it closed");
             gaps.push("a protected file is put back after the call, not locked during it");
             if !verdict.user_dropped {
                 gaps.push("modes and times of your own files outside the workspace can be changed");
@@ -318,6 +322,8 @@ fn gaps(verdict: &Verdict) -> Vec<&'static str> {
     gaps
 }
 
+/// Counts proofs, so that two at once in one process do not see each other's.
+static PROOFS: AtomicU64 = AtomicU64::new(0);
 /// What the file outside the workspace holds.
 const CANARY: &str = "chitin canary: nobody inside reads this\n";
 /// How long one try may take.

@@ -128,6 +128,20 @@ fn remove(connection: &Connection, id: &str, scopes: &str) -> Result<bool, rusql
 
 fn closest(connection: &Connection, text: &str, scopes: &str, limit: i64) -> Result<Vec<Memory>, RecordsError> {
     let Some(query) = words::query(text) else { return Ok(Vec::new()) };
+    let found = matching(connection, &query, scopes, limit)?;
+    let characters = words::ideographs(text);
+    if !found.is_empty() || characters.is_empty() {
+        return Ok(found);
+    }
+    let quoted: Vec<String> = characters.iter().map(|c| format!("\"{c}\"")).collect();
+    let mut found = matching(connection, &quoted.join(" OR "), scopes, limit)?;
+    // One character in common is chance, unless there is only one to ask for.
+    let enough = characters.len().min(CHARACTERS_SHARED_MIN);
+    found.retain(|memory| characters.iter().filter(|c| memory.text.contains(**c)).count() >= enough);
+    Ok(found)
+}
+
+fn matching(connection: &Connection, query: &str, scopes: &str, limit: i64) -> Result<Vec<Memory>, RecordsError> {
     // A cross join is never reordered: the index is asked once for the query, not once for each entry of the scopes.
     let mut select = connection.prepare_cached(
         "SELECT m.id, m.scope, m.text, m.stored_ms, m.origin, -bm25(memory_index)
@@ -172,6 +186,8 @@ fn list_of(scopes: &[String]) -> Result<String, PortError> {
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// Texts of one scope. A tool that stores in a loop is stopped before it makes the memory useless to its owner.
 const SCOPE_ENTRIES_MAX: u64 = 20_000;
+/// Characters that a text must share with a question that shares no pair with it.
+const CHARACTERS_SHARED_MIN: usize = 2;
 /// Texts of one answer; more than these the query asks for nothing in particular.
 const FOUND_MAX: usize = 50;
 /// Texts of one page of a list, refused and not cut, because a short page says that it is the last.

@@ -60,6 +60,21 @@ pub(crate) fn query(text: &str) -> Option<String> {
     (!quoted.is_empty()).then(|| quoted.join(" OR "))
 }
 
+/// The ideographs that a query is about, each once: what asks where no pair was found, because a word of one character
+/// stands beside others in the text than in the question. Characters that only hold a sentence together are left out.
+pub(crate) fn ideographs(text: &str) -> Vec<char> {
+    let mut found: Vec<char> = Vec::new();
+    for piece in pieces(text.chars().take(QUERY_CHARS_MAX)) {
+        let Piece::Run(run) = piece else { continue };
+        for c in run.into_iter().filter(|c| is_ideograph(*c) && !COMMON.contains(*c)) {
+            if found.len() < QUERY_WORDS_MAX && !found.contains(&c) {
+                found.push(c);
+            }
+        }
+    }
+    found
+}
+
 /// A part of a text, in its one spelling.
 enum Piece {
     /// Characters of scripts that are looked up by pairs, without a break between them.
@@ -200,6 +215,8 @@ const PAIRED: [(char, char); 16] = [
 const KATAKANA_TO_HIRAGANA: u32 = 0x60;
 /// The five tones of Vietnamese, which are also the commonest accents elsewhere: grave, acute, tilde, hook, dot below.
 const TONES: [char; 5] = ['\u{300}', '\u{301}', '\u{303}', '\u{309}', '\u{323}'];
+/// Characters that are in nearly every Chinese sentence and tell nothing of what it is about.
+const COMMON: &str = "的了是我你他她它们們这這那在有和与與不也都就还還什么麼怎吗嗎呢吧啊一个個上下中大小来來去会會说說要可以很多少几幾哪谁誰为為";
 /// Tells a bare form from a word. For private use, so no letter and never in a word.
 const BARE_MARK: char = '\u{e000}';
 /// What is longer is no word but data, and is found by its beginning.

@@ -23,7 +23,7 @@ use crate::{
     chitin::Chitin,
     daemon::{Daemon, now_s},
     model::{self, Say},
-    server::{Reply, Server},
+    server::{Pace, Reply, Server},
     story::Tell,
 };
 
@@ -41,14 +41,8 @@ pub async fn whole(nonce: &str, tell: Tell<'_>) -> Result<()> {
     let file = format!("{nonce}.txt");
     let model = {
         let (nonce, file) = (nonce.to_owned(), file.clone());
-        model::start(move |messages| {
-            // A model that thinks: the daemon is killed while it does.
-            while waits.load(Ordering::SeqCst) {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            script(messages, &nonce, &file)
-        })
-        .await
+        // A model that thinks while it is told to: the daemon is killed meanwhile.
+        model::start_paced(Pace::While(waits), move |messages| script(messages, &nonce, &file)).await
     };
     let chitin = Chitin::onboarded().await;
     configure(&chitin, &model, &replies, tell).await?;

@@ -1,11 +1,9 @@
 //! How does a model server behave, seen from the wire? A script goes in; a server speaks it in the streaming form of
 //! OpenAI's chat completions, tool calls in pieces.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use crate::server::{Reply, Seen, Server};
+use crate::server::{Pace, Reply, Seen, Server};
 
 /// What the model says next.
 pub enum Say {
@@ -20,9 +18,9 @@ pub async fn start(script: impl Fn(&[Value]) -> Say + Send + Sync + 'static) -> 
     Server::start(move |seen| answer(seen, &script)).await
 }
 
-/// The same model, which thinks for a while before each answer; others are answered meanwhile.
-pub async fn start_slow(thinks: Duration, script: impl Fn(&[Value]) -> Say + Send + Sync + 'static) -> Server {
-    Server::start_slow(thinks, move |seen| answer(seen, &script)).await
+/// The same model, which takes its time for each answer; others are answered meanwhile.
+pub async fn start_paced(pace: Pace, script: impl Fn(&[Value]) -> Say + Send + Sync + 'static) -> Server {
+    Server::start_paced(pace, move |seen| answer(seen, &script)).await
 }
 
 fn answer(seen: &Seen, script: &impl Fn(&[Value]) -> Say) -> Reply {

@@ -3,7 +3,10 @@
 use std::{
     convert::Infallible,
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -48,6 +51,31 @@ impl Reply {
     }
 }
 
+/// How long a server takes for each answer.
+#[derive(Clone)]
+pub enum Pace {
+    /// No time.
+    AtOnce,
+    /// This long.
+    After(Duration),
+    /// As long as this is true.
+    While(Arc<AtomicBool>),
+}
+
+impl Pace {
+    async fn wait(&self) {
+        match self {
+            Self::AtOnce => {}
+            Self::After(time) => tokio::time::sleep(*time).await,
+            Self::While(thinks) => {
+                while thinks.load(Ordering::SeqCst) {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            }
+        }
+    }
+}
+
 /// A running server; ends when dropped.
 pub struct Server {
     address: SocketAddr,
@@ -62,14 +90,14 @@ impl Server {
     /// # Panics
     /// Loopback cannot be bound.
     pub async fn start(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
-        Self::start_slow(Duration::ZERO, answer).await
+        Self::start_paced(Pace::AtOnce, answer).await
     }
 
     /// The same, with a wait before each answer that holds up nobody else.
     ///
     /// # Panics
     /// Loopback cannot be bound.
-    pub async fn start_slow(wait: Duration, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+    pub async fn start_paced(pace: Pace, answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback can be bound");
         let address = listener.local_addr().expect("a bound socket has an address");
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
@@ -78,8 +106,8 @@ impl Server {
         let task = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 *count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-                let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
-                let service = service_fn(move |request| handle(request, wait, Arc::clone(&log), Arc::clone(&answer)));
+                let (log, answer, pace) = (Arc::clone(&log), Arc::clone(&answer), pace.clone());
+                let service = service_fn(move |request| handle(request, pace.clone(), Arc::clone(&log), Arc::clone(&answer)));
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
             }
         });
@@ -115,7 +143,7 @@ impl Drop for Server {
 
 async fn handle<F: Fn(&Seen) -> Reply>(
     request: Request<Incoming>,
-    wait: Duration,
+    pace: Pace,
     log: Arc<Mutex<Vec<Seen>>>,
     answer: Arc<F>,
 ) -> Result<Response<BoxBody<Bytes, Infallible>>, Infallible> {
@@ -125,9 +153,7 @@ async fn handle<F: Fn(&Seen) -> Reply>(
         parts.headers.iter().map(|(n, v)| (n.to_string(), String::from_utf8_lossy(v.as_bytes()).into_owned()));
     let target = parts.uri.path_and_query().map_or_else(|| parts.uri.to_string(), ToString::to_string);
     let one = Seen { method: parts.method.to_string(), target, headers: headers.collect(), body };
-    if !wait.is_zero() {
-        tokio::time::sleep(wait).await;
-    }
+    pace.wait().await;
     let reply = answer(&one);
     log.lock().unwrap_or_else(PoisonError::into_inner).push(one);
     let pieces = futures::stream::iter(reply.pieces).then(|piece| async move {

@@ -52,7 +52,15 @@ fn put(table: &mut dyn TableLike, key: &str, text: &str) -> Result<(), CliError>
         );
     }
     let Some(rest) = rest else {
-        table.insert(first, Item::Value(parsed(text)));
+        match table.get_mut(first).and_then(Item::as_value_mut) {
+            // In its place, so that what stands around it stays.
+            Some(old) => {
+                let around = old.decor().clone();
+                *old = parsed(text);
+                *old.decor_mut() = around;
+            }
+            None => drop(table.insert(first, Item::Value(parsed(text)))),
+        }
         return Ok(());
     };
     let inner = table.entry(first).or_insert_with(|| {

@@ -1,3 +1,5 @@
+//! Does blobs do what its grant and its limits say, without a guest around it?
+
 use chitin_types::Part;
 use futures::executor::block_on;
 

@@ -1,3 +1,5 @@
+//! Does a store keep, count and refuse as its port and its grant say? Each version through its own host functions.
+
 use std::sync::Arc;
 
 use futures::executor::block_on;

@@ -1,3 +1,5 @@
+//! Does recall do what its grant and its limits say, without a guest around it?
+
 use std::sync::{PoisonError, atomic::Ordering};
 
 use futures::executor::block_on;

@@ -66,13 +66,13 @@ fn functions_are_offered_by_their_types() {
     assert_eq!(
         listed,
         [
-            ("scale_up", "scale-up(by: {w: u32, max-h: option<u32>}) -> u32"),
             ("words_count", "count(text: string) -> u32 (of demo:text/words@0.1.0)"),
             ("stop", "stop() (of demo:text/words@0.1.0)"),
             ("lines_count", "count(text: string) -> u32 (of demo:text/lines@0.1.0)"),
+            ("scale_up", "scale-up(by: {w: u32, max-h: option<u32>}) -> u32"),
         ]
     );
-    let first = &functions[0].described;
+    let first = &functions[3].described;
     assert_eq!(first.title, "scale up");
     assert!(first.effects.writes && first.effects.open_world && !first.effects.destroys && !first.effects.pays);
     let number = json!({ "type": "integer", "minimum": 0, "maximum": 4_294_967_295_u64 });

@@ -6,7 +6,7 @@ use super::{inside, shift, supervise};
 
 /// The first argument by which a program that links this crate knows that it is started as the helper.
 pub const HELPER_ARG: &str = "__jail-child";
-/// The second argument of the start inside the namespaces; two descriptor numbers follow.
+/// The second argument of the start inside the namespaces; three descriptor numbers follow.
 pub(super) const INSIDE: &str = "inside";
 /// The second argument of the process that only holds a user namespace open.
 pub(super) const HOLD: &str = "hold";
@@ -18,7 +18,7 @@ pub fn child_main() -> ExitCode {
     let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
     let done = one_thread().and_then(|()| match words.as_slice() {
         [] => supervise::supervise(),
-        [INSIDE, plan, report] => inside::run(plan, report),
+        [INSIDE, plan, report, lifeline] => inside::run(plan, report, lifeline),
         [HOLD] => shift::hold(),
         _ => Err(io::Error::other("the helper was started with arguments that it does not know")),
     });

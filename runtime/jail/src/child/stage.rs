@@ -63,7 +63,7 @@ pub(super) fn for_bubblewrap(plan: &Plan, opened: &[File]) -> Result<Staged, End
     let Some(uid) = plan.uid else {
         let files = plan.call_dir.join("etc");
         write_files(&files).map_err(system)?;
-        let mounts = plan.mounts.iter().map(|mount| as_it_is(mount, &mut notices)).collect();
+        let mounts = plan.mounts.iter().map(as_it_is).collect();
         return Ok(Staged { mounts, helper: plan.helper.clone(), files, notices });
     };
     // What is opened belongs to the namespace that it was opened in, so it is copied before that is left.
@@ -103,7 +103,7 @@ pub(super) fn in_place(plan: &Plan, opened: &[File]) -> Result<Staged, End> {
     }
     let staged = |mounts, notices| Staged { mounts, helper: plan.helper.clone(), files, notices };
     let Some(uid) = plan.uid else {
-        return Ok(staged(plan.mounts.iter().map(|mount| as_it_is(mount, &mut notices)).collect(), notices));
+        return Ok(staged(plan.mounts.iter().map(as_it_is).collect(), notices));
     };
     fs::set_permissions(&plan.call_dir, Permissions::from_mode(0o755)).map_err(system)?;
     let mut trees = trees(plan, opened, uid, &mut notices)?;
@@ -188,12 +188,20 @@ fn attach(tree: &OwnedFd, at: &Path) -> io::Result<()> {
 }
 
 /// A mount of an ordinary daemon: the program runs as the same user, so its rights are the daemon's.
-fn as_it_is(mount: &PlanMount, notices: &mut Vec<String>) -> StagedMount {
-    let may = accessat(CWD, &mount.from, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
-    if mount.writable && !may {
-        notices.push(read_only(mount, "chmod -R u+rwX"));
+fn as_it_is(mount: &PlanMount) -> StagedMount {
+    StagedMount { source: mount.from.clone(), at: mount.at.clone(), writable: mount.writable }
+}
+
+/// Takes back the wish to write where this process itself cannot: another owner, or a file system that is read-only.
+pub(super) fn only_what_can_be_written(plan: &Plan, notices: &mut Vec<String>) -> Plan {
+    let mut plan = plan.clone();
+    for mount in plan.mounts.iter_mut().filter(|mount| mount.writable) {
+        if accessat(CWD, &mount.from, Access::WRITE_OK, AtFlags::EACCESS).is_err() {
+            mount.writable = false;
+            notices.push(read_only(mount, "chmod -R u+rwX"));
+        }
     }
-    StagedMount { source: mount.from.clone(), at: mount.at.clone(), writable: mount.writable && may }
+    plan
 }
 
 fn read_only(mount: &PlanMount, command: &str) -> String {

@@ -18,8 +18,8 @@ use rustix::{
     io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
     pipe::{PipeFlags, pipe_with},
     process::{
-        DumpableBehavior, Pid, PidfdFlags, Signal, WaitStatus, geteuid, getpid, pidfd_open, set_child_subreaper,
-        set_dumpable_behavior, set_parent_process_death_signal, setsid, umask,
+        DumpableBehavior, Pid, PidfdFlags, WaitStatus, geteuid, getpid, pidfd_open, set_child_subreaper,
+        set_dumpable_behavior, setsid, umask,
     },
 };
 
@@ -86,6 +86,7 @@ fn read_plan(control: &mut UnixStream) -> io::Result<(Plan, Vec<u8>)> {
 }
 
 fn run(plan: &Plan, input: Vec<u8>, control: &UnixStream, notices: &mut Vec<String>) -> Result<End, End> {
+    let plan = &stage::only_what_can_be_written(plan, notices);
     let mut opened = Vec::new();
     for mount in &plan.mounts {
         let file = File::open(&mount.from);
@@ -95,7 +96,10 @@ fn run(plan: &Plan, input: Vec<u8>, control: &UnixStream, notices: &mut Vec<Stri
     let (report_read, report_write) = pipe_with(PipeFlags::CLOEXEC).map_err(system)?;
     let mut feed = Feed::new(input).map_err(system)?;
     let report_write = File::from(report_write);
-    let started = start(plan, &opened, &guard, (feed.source(), &report_write), notices);
+    // Held until everything has ended; whoever holds the other end knows by its closing that this process is gone.
+    let (lifeline, _held) = pipe_with(PipeFlags::CLOEXEC).map_err(system)?;
+    let streams = Streams { input: feed.source(), report: &report_write, lifeline: &lifeline };
+    let started = start(plan, &opened, &guard, streams, notices);
     drop(report_write);
     // From here on the program runs, and without namespaces it may run as the same user.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(system)?;
@@ -114,6 +118,13 @@ fn run(plan: &Plan, input: Vec<u8>, control: &UnixStream, notices: &mut Vec<Stri
     Ok(end)
 }
 
+/// What a child is given beside its output: input, where it reports, and by which it knows that this process lives.
+struct Streams<'f> {
+    input: Stdio,
+    report: &'f File,
+    lifeline: &'f OwnedFd,
+}
+
 /// Writable directories are watched; without a sandbox nothing is promised about them.
 fn guard(plan: &Plan, opened: &[File]) -> Result<Guard, End> {
     let mut roots = Vec::new();
@@ -130,7 +141,7 @@ fn start(
     plan: &Plan,
     opened: &[File],
     guard: &Guard,
-    (input, report): (Stdio, &File),
+    streams: Streams<'_>,
     notices: &mut Vec<String>,
 ) -> Result<Spawned, End> {
     match plan.backend {
@@ -139,7 +150,7 @@ fn start(
             let mut staged = stage::for_bubblewrap(plan, opened)?;
             notices.append(&mut staged.notices);
             let inside = inside_plan(plan, opened, &staged, &masks)?;
-            wrapped(plan, &staged, (&inside, &masks), (input, report))
+            wrapped(plan, &staged, (&inside, &masks), streams)
         }
         Backend::Landlock => {
             let mut staged = stage::in_place(plan, opened)?;
@@ -147,11 +158,11 @@ fn start(
             let mounts = staged.mounts.iter().map(|mount| (mount.at.clone(), mount.writable));
             let rules = paths::rules_on_host(mounts, &plan.call_dir);
             let walls = Walls::new(rules, Floor::Alone).map_err(End::System)?;
-            Ok(spawn(&plan.argv, environment(plan), (tight(plan, Some(walls)), input), report))
+            Ok(spawn(&plan.argv, environment(plan), (tight(plan, Some(walls)), streams.input), streams.report))
         }
         Backend::None => {
             stage::in_place(&Plan { uid: None, ..plan.clone() }, opened)?;
-            Ok(spawn(&plan.argv, environment(plan), (tight(plan, None), input), report))
+            Ok(spawn(&plan.argv, environment(plan), (tight(plan, None), streams.input), streams.report))
         }
     }
 }
@@ -163,7 +174,7 @@ fn environment(plan: &Plan) -> Vec<(String, String)> {
 fn tight(plan: &Plan, walls: Option<Walls>) -> Tight {
     let uid = plan.uid.filter(|_| walls.is_some());
     let tasks_already = if uid.is_some() { 0 } else { tasks_of_this_user() };
-    Tight { uid, cwd: plan.cwd.clone(), ceilings: plan.ceilings, tasks_already, walls }
+    Tight { uid, parent: getpid(), cwd: plan.cwd.clone(), ceilings: plan.ceilings, tasks_already, walls }
 }
 
 /// Masks of every mount, in the order of the mounts.
@@ -209,24 +220,26 @@ fn wrapped(
     plan: &Plan,
     staged: &Staged,
     (inside, masks): (&InsidePlan, &[Vec<Mask>]),
-    (input, report): (Stdio, &File),
+    streams: Streams<'_>,
 ) -> Result<Spawned, End> {
+    let Streams { input, report, lifeline } = streams;
     let wrapper = plan.wrapper.as_ref().ok_or_else(|| End::System("bubblewrap has no path".to_owned()))?;
     let mut text = File::from(memfd_create("chitin-plan", MemfdFlags::CLOEXEC).map_err(system)?);
     serde_json::to_writer(&mut text, inside).map_err(|e| End::System(e.to_string()))?;
     let passed = report.try_clone().map_err(|e| End::System(e.to_string()))?;
-    let numbers = [text.as_raw_fd().to_string(), passed.as_raw_fd().to_string()];
+    let lifeline = lifeline.try_clone().map_err(|e| End::System(e.to_string()))?;
+    let numbers = [text.as_raw_fd(), passed.as_raw_fd(), lifeline.as_raw_fd()].map(|fd| fd.to_string());
     let mut command = Command::new(wrapper);
     command.args(bubblewrap::arguments(staged, masks)).arg("--").arg(HELPER_INSIDE).args([HELPER_ARG, INSIDE]);
     command.args(numbers).env_clear().current_dir("/").stdin(input);
-    let uid = plan.uid;
+    let (uid, parent) = (plan.uid, getpid());
     raw::before_exec(&mut command, move || {
         if let Some(uid) = uid {
             tighten::drop_user(uid)?;
         }
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The two descriptors cross this exec and the next one; everything else closes.
-        for fd in [text.as_fd(), passed.as_fd()] {
+        tighten::die_with(parent)?;
+        // These cross this exec and the next one; everything else closes.
+        for fd in [text.as_fd(), passed.as_fd(), lifeline.as_fd()] {
             fcntl_setfd(fd, FdFlags::empty())?;
         }
         Ok(())

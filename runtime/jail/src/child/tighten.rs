@@ -11,7 +11,9 @@ use std::{
 };
 
 use rustix::{
-    process::{Gid, Resource, Rlimit, Signal, Uid, chdir, getrlimit, set_parent_process_death_signal, setrlimit},
+    process::{
+        Gid, Pid, Resource, Rlimit, Signal, Uid, chdir, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
+    },
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
 use seccompiler::{BpfProgram, apply_filter};
@@ -26,6 +28,8 @@ use crate::plan::{Ceilings, End, PathRule};
 pub(super) struct Tight {
     /// Set when the daemon is root and no wrapper dropped the user before.
     pub uid: Option<u32>,
+    /// The process that makes the child.
+    pub parent: Pid,
     pub cwd: PathBuf,
     pub ceilings: Ceilings,
     /// Tasks that the user already has; the limit on processes counts them.
@@ -73,7 +77,7 @@ impl Tight {
             drop_user(uid).map_err(|e| End::System(format!("drop to user {uid}: {e}")))?;
         }
         // After the change of user, which clears it.
-        set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| End::System(format!("prctl: {e}")))?;
+        die_with(self.parent).map_err(|e| End::System(format!("prctl: {e}")))?;
         enter(&self.cwd)?;
         self.limit().map_err(|e| End::System(format!("set a limit: {e}")))?;
         let Some(walls) = &self.walls else {
@@ -109,6 +113,15 @@ impl Tight {
         }
         Ok(())
     }
+}
+
+/// Asks the kernel to kill this process when `parent` ends.
+///
+/// # Errors
+/// The parent has ended already, between the fork and the request.
+pub(super) fn die_with(parent: Pid) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::other("the helper is gone")) }
 }
 
 /// Becomes `uid` in every way, with no groups but its own.

@@ -27,6 +27,12 @@ fn kill(pid: u32) {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("killed");
 }
 
+fn parent(pid: u32) -> u32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+    let (_, rest) = stat.rsplit_once(')').expect("a name");
+    rest.split_whitespace().nth(1).expect("a parent").parse().expect("a number")
+}
+
 #[tokio::test]
 async fn a_grandchild_in_its_own_session_does_not_outlive_the_call() {
     for (row, choice) in [0, 1].into_iter().zip(BOTH) {
@@ -104,17 +110,16 @@ async fn a_killed_helper_takes_the_program_with_it() {
         let mark = mark(row);
         let mut order = bench.order("");
         order.argv = vec!["sleep".to_owned(), mark.clone()];
-        // The helper outside is the child of this process; every other one lies inside the namespaces.
+        // The helper outside is the ancestor of the program that is a child of this process.
         let killing = async {
             while running(&mark).is_empty() {
                 sleep(Duration::from_millis(20)).await;
             }
-            let parent = format!("{}", std::process::id());
-            let helpers = running("__jail-child").into_iter().filter(|pid| {
-                let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-                stat.rsplit_once(')').is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(parent.as_str()))
-            });
-            helpers.for_each(kill);
+            let mut pid = running(&mark)[0];
+            while parent(pid) != std::process::id() {
+                pid = parent(pid);
+            }
+            kill(pid);
         };
         let (ended, ()) = tokio::join!(bench.jail.spawn(order), killing);
         assert!(ended.is_err(), "{choice:?}: {ended:?}");

@@ -93,7 +93,8 @@ fn inner(leftover: &str, run: &[&str]) -> String {
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("set");
     let line = format!(
         "for fd in /proc/$$/fd/*; do n=${{fd##*/}}; [ $n -gt 2 ] && eval \"exec $n>&-\"; done; \
-         exec 8<{} 9>{} {leftover}; exec {} {} {HELPER_ARG} inside 8 9",
+         exec 8<{} 9>{} {leftover}; \
+         mkfifo {0}.line; exec 6<>{0}.line; {} {} {HELPER_ARG} inside 8 9 6",
         plan_path.display(),
         report.display(),
         run.join(" "),

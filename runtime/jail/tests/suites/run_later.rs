@@ -1,6 +1,6 @@
 //! Can a program leave something behind that runs later on the host? Each row once absent and once present.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use chitin_jail::Choice;
 
@@ -154,7 +154,6 @@ async fn covers_leave_nothing_behind_and_are_invisible_to_git() {
 
 #[tokio::test]
 async fn a_workspace_in_a_directory_that_only_its_owner_enters_works_too() {
-    use std::os::unix::fs::PermissionsExt;
     for choice in BOTH {
         let bench = Bench::new(choice).await;
         let closed = bench.work.parent().expect("a folder");
@@ -163,5 +162,30 @@ async fn a_workspace_in_a_directory_that_only_its_owner_enters_works_too() {
         fs::write(bench.outside.join("canary"), "secret").expect("written");
         assert_eq!(bench.ok("echo x > f && cat f").await, "x", "{choice:?}");
         bench.fails(&format!("cat {}/canary", bench.outside.display())).await;
+    }
+}
+
+#[tokio::test]
+async fn a_workspace_that_cannot_be_written_is_read_only_and_says_how_to_change_that() {
+    if rustix::process::geteuid().is_root() {
+        // Root may write everywhere; the workspace of another user is shown as the program's own.
+        for choice in BOTH {
+            let bench = Bench::new(choice).await;
+            std::os::unix::fs::chown(&bench.work, Some(4_321), Some(4_321)).expect("given away");
+            bench.ok("echo x > f").await;
+            let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(bench.work.join("f")).expect("there"));
+            assert_eq!(owner, 4_321, "{choice:?}");
+        }
+        return;
+    }
+    for choice in BOTH {
+        let bench = Bench::new(choice).await;
+        fs::write(bench.work.join("f"), "read").expect("written");
+        fs::set_permissions(&bench.work, fs::Permissions::from_mode(0o555)).expect("set");
+        assert_eq!(bench.ok("cat f").await, "read", "{choice:?}");
+        bench.fails("echo x > g").await;
+        let notices = bench.jail.notices();
+        assert!(notices.iter().any(|n| n.contains("read-only") && n.contains("chmod -R u+rwX")), "{notices:?}");
+        fs::set_permissions(&bench.work, fs::Permissions::from_mode(0o755)).expect("set");
     }
 }

@@ -287,3 +287,40 @@ async fn an_unreachable_model_is_one_clear_error_and_the_key_is_nowhere() {
         }
     }
 }
+
+#[tokio::test]
+async fn secrets_and_settings_are_changed_by_command() {
+    // runs: chitin config get
+    // runs: chitin config check
+    // runs: chitin secret rm
+    // runs: chitin sandbox explain
+    let chitin = Chitin::onboarded().await;
+    let file = chitin.home().join("config.toml");
+    let before = fs::read_to_string(&file).expect("the configuration");
+    one_error(&chitin.run(&["config", "set", "gateway.listen", "0.0.0.0:1"]).await, 3, "loopback");
+    one_error(&chitin.run(&["config", "set", "nonsense", "1"]).await, 3, "nonsense");
+    assert_eq!(fs::read_to_string(&file).expect("the configuration"), before, "a refused change was written");
+    assert_eq!(chitin.run(&["config", "set", "gateway.listen", "127.0.0.1:4999"]).await.code, 0);
+    let ran = chitin.run(&["config", "get", "gateway.listen"]).await;
+    assert_eq!(ran.out.trim(), "\"127.0.0.1:4999\"", "{ran:?}");
+    assert!(fs::read_to_string(&file).expect("the configuration").contains("# Directories that grants may mount"));
+    assert_eq!(chitin.run(&["config", "check"]).await.code, 0);
+    one_error(&chitin.run(&["config", "get", "no.such"]).await, 4, "no.such");
+
+    let mut command = chitin.command(&["secret", "set", "github"]);
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    child.stdin.take().expect("a pipe").write_all(b"short").await.expect("written");
+    assert_eq!(child.wait_with_output().await.expect("it ends").status.code(), Some(2), "a secret of five bytes");
+    chitin_testkit::daemon_story::set_secret(&chitin, "github", "a long enough secret").await.expect("it is set");
+    let ran = chitin.run(&["secret", "list"]).await;
+    assert_eq!((ran.out.trim(), ran.code), ("github", 0), "{ran:?}");
+    assert_eq!(chitin.run(&["secret", "rm", "github"]).await.code, 0);
+    one_error(&chitin.run(&["secret", "rm", "github"]).await, 4, "github");
+    one_error(&chitin.run(&["secret", "rm", "../up"]).await, 4, "../up");
+
+    let ran = chitin.run(&["sandbox", "explain"]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for word in ["bubblewrap", "canary", "listener"] {
+        assert!(ran.out.to_lowercase().contains(word), "{word}: {ran:?}");
+    }
+}

@@ -75,7 +75,7 @@ impl World {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_webhook_is_answered_once_across_a_kill() {
     let so_far = Mutex::new(String::new());
     let tell = |line: &str| {
@@ -91,7 +91,7 @@ async fn a_webhook_is_answered_once_across_a_kill() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn bad_webhooks_have_a_status_and_no_effect() {
     let world = World::new().await;
     let daemon = Daemon::start(&world.chitin).await;
@@ -128,8 +128,10 @@ async fn bad_webhooks_have_a_status_and_no_effect() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_unknown_sender_is_not_answered() {
+    // runs: chitin config set
+    // runs: chitin config check
     let world = World::new().await;
     let daemon = Daemon::start(&world.chitin).await;
     let from = |id: &str, who: &str| json!({ "id": id, "from": who, "text": "hello" });
@@ -148,7 +150,7 @@ async fn an_unknown_sender_is_not_answered() {
     assert!(daemon.stop().await == Some(0));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nobody_is_answered_without_the_token() {
     let world = World::new().await;
     let daemon = Daemon::start(&world.chitin).await;
@@ -177,8 +179,11 @@ async fn nobody_is_answered_without_the_token() {
     assert!(world.audited("gateway:token").await && world.audited("gateway:origin").await);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_person_answers_from_another_terminal() {
+    // runs: chitin approve list
+    // runs: chitin approve allow
+    // runs: chitin approve deny
     let world = World::new().await;
     let grant = world.chitin.home().join("policies/chitin__shell.toml");
     let text = std::fs::read_to_string(&grant).expect("the grant");
@@ -207,7 +212,7 @@ async fn a_person_answers_from_another_terminal() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn policies_reload_and_a_broken_one_keeps_the_last_good() {
     let world = World::new().await;
     let page = Server::start(|_| Reply::ok("text/plain", "the page")).await;
@@ -231,7 +236,7 @@ async fn policies_reload_and_a_broken_one_keeps_the_last_good() {
     assert_eq!(page.seen().len(), 2, "a removed grant is a revocation");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn endless_loops_do_not_stop_the_others() {
     let world = World::new().await;
     world.adopt_probe().await;
@@ -264,7 +269,7 @@ async fn endless_loops_do_not_stop_the_others() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_channel_that_traps_backs_off_and_the_daemon_lives() {
     let world = World::new().await;
     for line in [
@@ -294,7 +299,7 @@ async fn a_channel_that_traps_backs_off_and_the_daemon_lives() {
         assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
     }
     let daemon = Daemon::start(&world.chitin).await;
-    let calm = daemon.webhook("wild", HOOK_SECRET, now_s(), &json!({ "do": "nothing" })).await;
+    let calm = daemon.webhook("wild", HOOK_SECRET, now_s(), &json!({ "do": "count" })).await;
     assert!(calm.status < 300, "{calm:?}");
     let trap = daemon.webhook("wild", HOOK_SECRET, now_s(), &json!({ "do": "trap" })).await;
     assert_eq!(trap.status, 503, "{trap:?}");
@@ -318,8 +323,10 @@ async fn a_channel_that_traps_backs_off_and_the_daemon_lives() {
     assert!(back["channels"].as_array().is_some_and(|all| all.iter().all(|c| c["state"] == "running")), "{back}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_chat_goes_through_the_daemon_when_one_runs() {
+    // runs: chitin daemon
+    // runs: chitin status
     let world = World::new().await;
     let daemon = Daemon::start(&world.chitin).await;
     let turns = async || {
@@ -340,7 +347,7 @@ async fn a_chat_goes_through_the_daemon_when_one_runs() {
     wait_for(|| true).await.expect("at once");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_daemons_do_not_share_a_home() {
     let chitin = Chitin::onboarded().await;
     let mut daemon = Daemon::start(&chitin).await;

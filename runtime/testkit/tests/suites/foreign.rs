@@ -42,6 +42,7 @@ fn parts(ran: &Ran) -> Value {
 
 #[tokio::test]
 async fn components_in_three_languages_are_adopted_and_called() {
+    // runs: chitin tool adopt
     let chitin = with_key().await;
     let rows = [
         ("C", "stats.wasm", "me/stats", "count_words", json!({"text": "one two three"}), json!([{"data": 3}])),
@@ -110,6 +111,7 @@ async fn typed_exports_take_and_give_typed_values() {
 
 #[tokio::test]
 async fn an_unsigned_component_is_tried_in_one_process_only() {
+    // runs: chitin tool dev
     let chitin = Chitin::onboarded().await;
     let file = built("stats.wasm");
     let file = file.display().to_string();

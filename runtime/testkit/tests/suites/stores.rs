@@ -82,9 +82,10 @@ async fn compare_and_swap_notices_a_change_meanwhile() {
 async fn settings_are_those_of_the_grant() {
     let kit = Kit::new(PROBE);
     let mut grant = kit.grant();
-    assert_eq!(value(&kit.call(&grant, "config", json!({"key": "lang"})).await)["rc"], Value::Null);
+    assert_eq!(value(&kit.call(&grant, "config", json!({"key": "lang"})).await)["value"]["rc"], Value::Null);
     grant.config.insert("lang".to_owned(), "vi".to_owned());
     let read = value(&kit.call(&grant, "config", json!({"key": "lang"})).await);
+    let read = &read["value"];
     assert_eq!((&read["rc"], &read["draft"]), (&json!("vi"), &json!("vi")), "{read}");
 }
 
@@ -106,15 +107,17 @@ async fn memory_is_read_and_written_by_scope() {
     let found = value(&kit.call(&both, "recall_query", json!({"text": "what is the boat called"})).await);
     assert!(found.to_string().contains("Nautilus"), "{found}");
     // One word less in the grant, for each use.
-    let read = recall(&kit, &["project"], &[]);
-    let refused = kit.call(&read, "recall_remember", json!({"text": "another"})).await;
-    assert!(matches!(&refused, ToolOutcome::Denied(denial) if denial.rule == "grant:recall"), "{refused:?}");
-    let write = recall(&kit, &[], &["project"]);
-    let refused = kit.call(&write, "recall_query", json!({"text": "boat", "scope": "project"})).await;
-    assert!(matches!(&refused, ToolOutcome::Denied(denial) if denial.rule == "grant:recall"), "{refused:?}");
-    let other = recall(&kit, &["home"], &["home"]);
-    let found = kit.call(&other, "recall_query", json!({"text": "boat", "scope": "project"})).await;
-    assert!(matches!(&found, ToolOutcome::Denied(_)), "{found:?}");
+    for (grant, function, args) in [
+        (recall(&kit, &["project"], &[]), "recall_remember", json!({"text": "another"})),
+        (recall(&kit, &[], &["project"]), "recall_query", json!({"text": "boat", "scope": "project"})),
+        (recall(&kit, &["home"], &["home"]), "recall_query", json!({"text": "boat", "scope": "project"})),
+    ] {
+        let before = kit.audit.entries().len();
+        let refused = value(&kit.call(&grant, function, args).await);
+        assert_eq!((&refused["ok"], &refused["error"]["kind"]), (&json!(false), &json!("denied")), "{refused}");
+        let rules: Vec<_> = kit.audit.entries()[before..].iter().filter_map(|e| e.rule.clone()).collect();
+        assert!(rules.contains(&"grant:recall".to_owned()), "{function}: {rules:?}");
+    }
 }
 
 #[tokio::test]

@@ -60,6 +60,8 @@ fn sweep(folder: &Path, needles: &[String], found: &mut Vec<String>, files: &mut
 
 #[tokio::test]
 async fn a_secret_is_seen_by_the_server_and_by_nothing_else() {
+    // runs: chitin secret set
+    // runs: chitin secret list
     // It answers with everything it was sent, as an echo service or an error page does.
     let api = Server::start(|seen| {
         let headers: Vec<String> = seen.headers.iter().map(|(n, v)| format!("{n}: {v}")).collect();
