@@ -130,14 +130,15 @@ fn closest(connection: &Connection, text: &str, scopes: &str, limit: i64) -> Res
     let Some(query) = words::query(text) else { return Ok(Vec::new()) };
     let found = matching(connection, &query, scopes, limit)?;
     let characters = words::ideographs(text);
-    if !found.is_empty() || characters.is_empty() {
+    // A question this short is a word, and a word is found as it is written or not at all.
+    if !found.is_empty() || characters.len() < CHARACTERS_ASKED_MIN {
         return Ok(found);
     }
     let quoted: Vec<String> = characters.iter().map(|c| format!("\"{c}\"")).collect();
     let mut found = matching(connection, &quoted.join(" OR "), scopes, limit)?;
-    // One character in common is chance, unless there is only one to ask for.
-    let enough = characters.len().min(CHARACTERS_SHARED_MIN);
-    found.retain(|memory| characters.iter().filter(|c| memory.text.contains(**c)).count() >= enough);
+    let shared = |memory: &Memory| characters.iter().filter(|c| memory.text.contains(**c)).count();
+    // One character in common is chance.
+    found.retain(|memory| shared(memory) >= CHARACTERS_SHARED_MIN);
     Ok(found)
 }
 
@@ -186,6 +187,8 @@ fn list_of(scopes: &[String]) -> Result<String, PortError> {
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// Texts of one scope. A tool that stores in a loop is stopped before it makes the memory useless to its owner.
 const SCOPE_ENTRIES_MAX: u64 = 20_000;
+/// Characters from which on a question is looked up by single characters.
+const CHARACTERS_ASKED_MIN: usize = 3;
 /// Characters that a text must share with a question that shares no pair with it.
 const CHARACTERS_SHARED_MIN: usize = 2;
 /// Texts of one answer; more than these the query asks for nothing in particular.

@@ -64,11 +64,11 @@ pub async fn whole(nonce: &str, tell: Tell<'_>) -> Result<()> {
 
     tell("\n== killed in the middle of a turn, and started again ==");
     slow.store(true, Ordering::SeqCst);
-    let asked_before = model.connections();
+    let asked_before = model.seen().len();
     let message = json!({ "id": format!("{nonce}-2"), "from": "alice", "text": "write it down again" });
     let answer = daemon.webhook("hook", HOOK_SECRET, now_s(), &message).await;
     ensure!(answer.status == 202, "the webhook was refused: {answer:?}");
-    wait_for(|| model.connections() > asked_before).await.context("the model is not asked")?;
+    wait_for(|| model.seen().len() > asked_before).await.context("the model is not asked")?;
     let token = daemon.token.clone();
     daemon.kill().await;
     tell("  SIGKILL while the model was thinking");

@@ -153,9 +153,9 @@ async fn handle<F: Fn(&Seen) -> Reply>(
         parts.headers.iter().map(|(n, v)| (n.to_string(), String::from_utf8_lossy(v.as_bytes()).into_owned()));
     let target = parts.uri.path_and_query().map_or_else(|| parts.uri.to_string(), ToString::to_string);
     let one = Seen { method: parts.method.to_string(), target, headers: headers.collect(), body };
+    log.lock().unwrap_or_else(PoisonError::into_inner).push(one.clone());
     pace.wait().await;
     let reply = answer(&one);
-    log.lock().unwrap_or_else(PoisonError::into_inner).push(one);
     let pieces = futures::stream::iter(reply.pieces).then(|piece| async move {
         // Lets the piece before this one leave on its own, as a slow model's would.
         tokio::task::yield_now().await;

@@ -23,15 +23,14 @@ pub(crate) async fn run(wire: &Wire, args: &Secret, output: &Output) -> Result<(
             output.list("secret", "secrets", items, &lines.join("\n"));
         }
         Secret::Set { name } => {
-            if !is_scope(name) {
-                return Err(CliError::usage(format!("{name:?} is not 1 to 48 of a-z, 0-9 and hyphen")));
-            }
+            check_name(name)?;
             let text = read(name)?;
             record(wire, name, "set").await?;
             store.set(name, &chitin_types::Secret::new(text)).await?;
             output.result("secret", json!({ "name": name }), &format!("{name} is set"));
         }
         Secret::Rm { name } => {
+            check_name(name)?;
             record(wire, name, "removed").await?;
             if !store.remove(name).await? {
                 let error = CliError::new(Exit::NotFound, format!("there is no secret {name:?}"));
@@ -41,6 +40,13 @@ pub(crate) async fn run(wire: &Wire, args: &Secret, output: &Output) -> Result<(
         }
     }
     Ok(())
+}
+
+fn check_name(name: &str) -> Result<(), CliError> {
+    if is_scope(name) {
+        return Ok(());
+    }
+    Err(CliError::usage(format!("{name:?} is not 1 to 48 of a-z, 0-9 and hyphen")))
 }
 
 async fn record(wire: &Wire, name: &str, verdict: &str) -> Result<(), CliError> {
