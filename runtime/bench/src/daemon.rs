@@ -147,7 +147,7 @@ fn exec_to_ready(chitin: &Chitin) -> Result<(Child, Duration)> {
     let mut line = String::new();
     BufReader::new(stdout).read_line(&mut line)?;
     let said: serde_json::Value = serde_json::from_str(&line).context("the daemon's first line")?;
-    let address = said["listen"].as_str().context("an address")?.to_owned();
+    let address = said.get("listen").and_then(|listen| listen.as_str()).context("an address")?.to_owned();
     let deadline = began + Duration::from_secs(20);
     while !answers(&address) {
         ensure!(Instant::now() < deadline, "the daemon is not ready");

@@ -25,7 +25,7 @@ impl Redactor {
     /// For a secret, in each spelling that a server commonly echoes.
     pub(crate) fn new(secret: &Secret) -> Self {
         let raw = secret.expose().as_bytes();
-        let hex: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = hex::encode(raw);
         let percent: String = raw.iter().map(|byte| percent(*byte, "0123456789ABCDEF")).collect();
         let percent_low: String = raw.iter().map(|byte| percent_lower(*byte)).collect();
         let json = serde_json::to_string(secret.expose()).unwrap_or_default();
@@ -141,7 +141,7 @@ mod tests {
             SECRET.to_owned(),
             STANDARD.encode(SECRET),
             URL_SAFE_NO_PAD.encode(SECRET),
-            SECRET.bytes().map(|b| format!("{b:02x}")).collect(),
+            hex::encode(SECRET),
             SECRET.bytes().map(|b| percent(b, "0123456789ABCDEF")).collect(),
             SECRET.replace('"', "\\\""),
         ];

@@ -35,6 +35,7 @@ pub enum Cas {
 /// Keys and values. `owner` is the tool (`publisher/name`), stamped by the host: no guest can name another's. Owner,
 /// bucket and key are separate columns, so that no joined text is ambiguous.
 #[async_trait]
+#[expect(clippy::too_many_arguments, reason = "owner, bucket and key stay apart, so that no joined text is ambiguous")]
 pub trait KeyValue: Send + Sync {
     /// The value, or nothing.
     async fn get(&self, owner: &str, bucket: &str, key: &str) -> Result<Option<Vec<u8>>, KvError>;

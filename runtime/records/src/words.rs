@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_query_has_an_end() {
-        let long: String = (0..2_000).map(|n| format!("word{n} ")).collect();
+        let long = (0..2_000).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
         let query = query(&long).expect("words");
         assert_eq!(query.matches(" OR ").count() + 1, QUERY_WORDS_MAX);
         assert_eq!(indexed(&"x".repeat(10_000)).len(), WORD_CHARS_MAX);

@@ -58,6 +58,7 @@ pub enum Versions {
 
 /// What the user decided about the grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one is made for each install and moved once")]
 pub enum GrantChoice {
     /// What [`Review::grant_after`] says.
     Leave,

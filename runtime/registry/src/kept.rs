@@ -15,7 +15,10 @@ use chitin_package::{KeyRing, TrustedKey};
 use chitin_policy::{Defaults, Grant};
 use chitin_types::{DocumentError, ToolName};
 
-use crate::{RegistryError, trust::key_of};
+use crate::{
+    RegistryError,
+    trust::{ReadFile, key_of},
+};
 
 /// What one process remembers of the files that people write.
 #[derive(Default)]
@@ -31,12 +34,15 @@ pub(crate) struct LastGood<T> {
     problem: Option<String>,
 }
 
+/// Names and texts of trust files, and the ring that was made of them.
+type Known = (Vec<(String, String)>, Arc<KeyRing>);
+
 /// The trust files, each with what it last said.
 #[derive(Default)]
 pub(crate) struct KeptRing {
     files: BTreeMap<String, LastGood<TrustedKey>>,
     // The last ring of files that were all good, and their texts: a ring is not made again from the same texts.
-    known: Option<(Vec<(String, String)>, Arc<KeyRing>)>,
+    known: Option<Known>,
     twice: Option<String>,
 }
 
@@ -133,9 +139,9 @@ impl KeptRing {
     }
 
     // While something is broken it is looked at again each time: these files are few and small.
-    fn unchanged(&self, read: &[(String, Result<String, RegistryError>)]) -> Option<Arc<KeyRing>> {
+    fn unchanged(&self, read: &[ReadFile]) -> Option<Arc<KeyRing>> {
         let (texts, ring) = self.known.as_ref()?;
-        let same = |((file, text), (known, before)): (&(String, Result<String, RegistryError>), &(String, String))| {
+        let same = |((file, text), (known, before)): (&ReadFile, &(String, String))| {
             file == known && text.as_ref().is_ok_and(|text| text == before)
         };
         let healthy = self.twice.is_none() && self.files.values().all(|file| file.problem().is_none());

@@ -108,11 +108,14 @@ pub(crate) fn read_sources(home: &Home) -> Result<Vec<(String, String)>, Registr
     read_each(home)?.into_iter().map(|(file, text)| text.map(|text| (file, text))).collect()
 }
 
+/// The name of a trust file, and its text or what is wrong with it.
+pub(crate) type ReadFile = (String, Result<String, RegistryError>);
+
 /// The same, with what is wrong with each file alone.
 ///
 /// # Errors
 /// The directory cannot be listed, or holds too much.
-pub(crate) fn read_each(home: &Home) -> Result<Vec<(String, Result<String, RegistryError>)>, RegistryError> {
+pub(crate) fn read_each(home: &Home) -> Result<Vec<ReadFile>, RegistryError> {
     let doing = || "list the trusted keys".to_owned();
     let mut sources = Vec::new();
     for entry in fs::read_dir(home.trust()).map_err(RegistryError::io(doing()))? {

@@ -107,7 +107,8 @@ impl Server {
             while let Ok((socket, _)) = listener.accept().await {
                 *count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
                 let (log, answer, pace) = (Arc::clone(&log), Arc::clone(&answer), pace.clone());
-                let service = service_fn(move |request| handle(request, pace.clone(), Arc::clone(&log), Arc::clone(&answer)));
+                let service =
+                    service_fn(move |request| handle(request, pace.clone(), Arc::clone(&log), Arc::clone(&answer)));
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
             }
         });

@@ -19,13 +19,12 @@ use crate::{
 pub(crate) async fn run(wire: &Wire, args: &ToolAdopt, output: &Output) -> Result<(), CliError> {
     let key = load_key(&wire.home, &args.key)?;
     let folder = tempfile::tempdir()?;
-    let manifest = match &args.manifest {
-        Some(file) => file.clone(),
-        None => {
-            let file = folder.path().join("component.toml");
-            std::fs::write(&file, manifest(args)?)?;
-            file
-        }
+    let manifest = if let Some(file) = &args.manifest {
+        file.clone()
+    } else {
+        let file = folder.path().join("component.toml");
+        std::fs::write(&file, manifest(args)?)?;
+        file
     };
     let signed = sign(&args.component, &manifest, &key)?;
     let predicate = &signed.statement.predicate;

@@ -20,6 +20,7 @@ use chitin_agent::{Board, Dispatch};
 use chitin_gateway::{Gateway, GatewayParts, Metrics, TokenFile};
 use chitin_host::{ChannelConfig, ChannelParts, Channels};
 use chitin_ports::Approve;
+use chitin_records::Records;
 use serde_json::json;
 use tokio::{
     net::{TcpListener, UnixListener},
@@ -51,27 +52,8 @@ pub(crate) async fn run(wire: &Wire, args: &Daemon, output: &Output) -> Result<(
     let served = wire.served(&records, Arc::clone(&board) as Arc<dyn Approve>)?;
     let live = Arc::new(Live::new(wire.root(), config, &served));
     let wake = Arc::new(Notify::new());
-    let channels = Channels::start(
-        ChannelParts {
-            host: Arc::clone(&served.host),
-            source: Arc::clone(&served.catalog) as _,
-            inbox: Arc::clone(&records) as _,
-            secrets: Arc::clone(&served.secrets) as _,
-            audit: Arc::clone(&records) as _,
-            clock: Arc::clone(&wire.clock) as _,
-            ids: Arc::new(TimedIds),
-            wake: Arc::clone(&wake),
-        },
-        live.channels(),
-    )?;
-    let senders = Arc::clone(&live);
-    let dispatch = Dispatch::new(
-        Arc::clone(&served.agent),
-        Arc::clone(&records) as _,
-        Arc::clone(&channels) as _,
-        Arc::clone(&records) as _,
-        Arc::new(move |channel: &str, sender: &str| senders.answers(channel, sender)),
-    );
+    let channels = start_channels(wire, &records, &served, (&live, &wake))?;
+    let dispatch = dispatch(&records, &served, &channels, &live);
     let gateway = Arc::new(Gateway::new(GatewayParts {
         agent: Arc::clone(&served.agent),
         board: Arc::clone(&board),
@@ -121,6 +103,36 @@ pub(crate) async fn run(wire: &Wire, args: &Daemon, output: &Output) -> Result<(
         Ok(Err(error)) => Err(CliError::failed(format!("failed to {error}"))),
         Err(error) => Err(CliError::failed(format!("the gateway broke: {error}"))),
     }
+}
+
+fn start_channels(
+    wire: &Wire,
+    records: &Arc<Records>,
+    served: &Served,
+    (live, wake): (&Live, &Arc<Notify>),
+) -> Result<Arc<Channels>, CliError> {
+    let parts = ChannelParts {
+        host: Arc::clone(&served.host),
+        source: Arc::clone(&served.catalog) as _,
+        inbox: Arc::clone(records) as _,
+        secrets: Arc::clone(&served.secrets) as _,
+        audit: Arc::clone(records) as _,
+        clock: Arc::clone(&wire.clock) as _,
+        ids: Arc::new(TimedIds),
+        wake: Arc::clone(wake),
+    };
+    Ok(Channels::start(parts, live.channels())?)
+}
+
+fn dispatch(records: &Arc<Records>, served: &Served, channels: &Arc<Channels>, live: &Arc<Live>) -> Dispatch {
+    let senders = Arc::clone(live);
+    Dispatch::new(
+        Arc::clone(&served.agent),
+        Arc::clone(records) as _,
+        Arc::clone(channels) as _,
+        Arc::clone(records) as _,
+        Arc::new(move |channel: &str, sender: &str| senders.answers(channel, sender)),
+    )
 }
 
 /// Where the hash of the daemon's token lies.

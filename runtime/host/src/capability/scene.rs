@@ -119,6 +119,7 @@ impl Audit for Heard {
 pub(crate) struct Shelf(Mutex<BTreeMap<(String, String, String), Vec<u8>>>);
 
 impl Shelf {
+    #[expect(clippy::too_many_arguments, reason = "the arguments of the port")]
     fn put(&self, owner: &str, bucket: &str, key: &str, value: &[u8], quota_bytes: u64) -> Result<(), KvError> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = (owner.to_owned(), bucket.to_owned(), key.to_owned());

@@ -141,7 +141,7 @@ impl Actor {
         let broke = matches!(ended, Ended::Broke(_));
         if live.is_none() && !broke {
             // It went on after a limit: what it did counts, and the next callback gets a new instance at once.
-            self.note("replaced", json!({ "reason": "it reached a limit" }));
+            self.note("replaced", &json!({ "reason": "it reached a limit" }));
             self.alarm = Some(Instant::now());
         }
         self.live = live;
@@ -162,7 +162,7 @@ impl Actor {
             if live.is_of(&tool) {
                 return Ok(live);
             }
-            self.note("replaced", json!({ "reason": "its component or its grant changed" }));
+            self.note("replaced", &json!({ "reason": "its component or its grant changed" }));
         } else if let Some(left) = self.held_until.map(|until| until.saturating_duration_since(Instant::now()))
             && !left.is_zero()
         {
@@ -179,7 +179,7 @@ impl Actor {
         };
         self.cast.standing.runs(self.starts);
         self.starts = self.starts.saturating_add(1);
-        self.note("started", json!({ "component": component.to_string(), "starts": self.starts }));
+        self.note("started", &json!({ "component": component.to_string(), "starts": self.starts }));
         (self.started_at, self.held_until) = (Instant::now(), None);
         self.set_tick(live.tick_s());
         Ok(live)
@@ -191,7 +191,7 @@ impl Actor {
         self.held_until = None;
         self.alarm = Some(Instant::now() + LOOK_AGAIN);
         if self.cast.standing.stands_still(ChannelState::Stopped, reason) {
-            self.note("stopped", json!({ "reason": plain(reason, REASON_BYTES_MAX) }));
+            self.note("stopped", &json!({ "reason": plain(reason, REASON_BYTES_MAX) }));
             tracing::warn!(channel = %self.cast.config.name, reason, "the channel cannot run");
         }
         not_ready("it cannot run; `chitin status` says why", LOOK_AGAIN)
@@ -210,8 +210,8 @@ impl Actor {
         (self.held_until, self.alarm) = (Some(again), Some(again));
         let next_start_ms = self.cast.shared.parts.clock.now_ms().saturating_add(wait_ms);
         self.cast.standing.stands_still(ChannelState::BackedOff { next_start_ms }, reason);
-        self.note("broke", json!({ "reason": plain(reason, REASON_BYTES_MAX) }));
-        self.note("backed-off", json!({ "wait_ms": wait_ms }));
+        self.note("broke", &json!({ "reason": plain(reason, REASON_BYTES_MAX) }));
+        self.note("backed-off", &json!({ "wait_ms": wait_ms }));
         tracing::warn!(channel = %self.cast.config.name, reason, wait_ms, "the channel broke");
         not_ready(reason, wait)
     }
@@ -220,7 +220,7 @@ impl Actor {
         self.alarm = tick_s.map(|s| Instant::now() + Duration::from_secs(u64::from(s)));
     }
 
-    fn note(&self, verdict: &str, detail: Value) {
+    fn note(&self, verdict: &str, detail: &Value) {
         let Cast { config, shared, .. } = &self.cast;
         let detail = json!({ "tool": config.tool.to_string(), "what": detail });
         shared.note(AuditEntry::new(AuditKind::Channel, &config.name, verdict).detail(detail));

@@ -87,10 +87,13 @@ fn a_cursor_is_one_json_value_of_bounded_size() {
     }
 }
 
+/// The channel, its messages and its cursor.
+type Emitted = (String, Vec<Inbound>, Option<String>);
+
 /// An inbox in memory, which can be told to fail.
 #[derive(Default)]
 struct Kept {
-    emitted: Mutex<Vec<(String, Vec<Inbound>, Option<String>)>>,
+    emitted: Mutex<Vec<Emitted>>,
     broken: bool,
 }
 

@@ -46,7 +46,7 @@ pub(super) fn receipt(receipt: &wire::Receipt) -> String {
 /// The guest's no, by what whoever called can do about it.
 pub(super) fn refusal(call: &CallContext, failure: WireFailure) -> ChannelError {
     match from_failure(call, failure) {
-        ToolOutcome::Failed(failure) => from_guest(failure),
+        ToolOutcome::Failed(failure) => from_guest(&failure),
         ToolOutcome::Denied(Denial { rule: _, reason, help }) => {
             ChannelError::Refused(help.map_or(reason.clone(), |help| format!("{reason} ({help})")))
         }
@@ -60,7 +60,7 @@ pub(super) fn refusal(call: &CallContext, failure: WireFailure) -> ChannelError 
     }
 }
 
-fn from_guest(failure: Failure) -> ChannelError {
+fn from_guest(failure: &Failure) -> ChannelError {
     let reason = plain(&failure.message, REASON_BYTES_MAX);
     match failure.kind {
         FailureKind::Upstream | FailureKind::Limited => ChannelError::NotReady {
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_failure_of_the_platform_can_be_tried_again_and_a_no_of_the_component_cannot() {
         let said = |kind, retry_after_ms| {
-            from_guest(Failure { kind, code: None, message: "no\u{1b}[2J".to_owned(), retry_after_ms })
+            from_guest(&Failure { kind, code: None, message: "no\u{1b}[2J".to_owned(), retry_after_ms })
         };
         let later = |retry_after_ms| ChannelError::NotReady { reason: "no[2J".to_owned(), retry_after_ms };
         assert_eq!(said(FailureKind::Upstream, None), later(RETRY_MS));

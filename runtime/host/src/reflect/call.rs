@@ -54,7 +54,7 @@ impl Typed {
         let work = async |store: &mut Store<CallState>| {
             let instance = self.pre.instantiate_async(&mut *store).await?;
             let func = instance
-                .get_func(&mut *store, &signature.export)
+                .get_func(&mut *store, signature.export)
                 .ok_or_else(|| wasmtime::Error::msg("the export is not there"))?;
             let mut results = vec![Val::Bool(false); usize::from(signature.result.is_some())];
             func.call_async(&mut *store, &params, &mut results).await?;

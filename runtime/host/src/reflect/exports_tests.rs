@@ -54,8 +54,8 @@ fn looked_at(text: &str) -> Reflected {
 
 fn many() -> Reflected {
     let deep = format!("{}u32{}", "(list ".repeat(16), ")".repeat(16));
-    let tuples: String = (1..=12).map(|i| format!("(type $t{i} (tuple $t{p} $t{p}))\n", p = i - 1)).collect();
-    looked_at(&MANY.replace("DEEP", &deep).replace("TUPLES", &tuples))
+    let tuples: Vec<String> = (1..=12).map(|i| format!("(type $t{i} (tuple $t{p} $t{p}))", p = i - 1)).collect();
+    looked_at(&MANY.replace("DEEP", &deep).replace("TUPLES", &tuples.join("\n")))
 }
 
 #[test]

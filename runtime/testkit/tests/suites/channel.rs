@@ -43,7 +43,7 @@ struct Source(Mutex<ChannelTool>);
 #[async_trait]
 impl ChannelSource for Source {
     async fn channel(&self, _tool: &ToolName) -> Result<ChannelTool, PortError> {
-        Ok(self.0.lock().unwrap().clone())
+        Ok(self.0.lock().expect("nobody panicked with it").clone())
     }
 }
 
@@ -59,18 +59,18 @@ impl Inbox for Memory {
     async fn emit(&self, channel: &str, messages: &[Inbound], cursor: Option<&str>) -> Result<usize, PortError> {
         let mut new = 0;
         for message in messages {
-            if self.seen.lock().unwrap().insert((channel.to_owned(), message.id.clone())) {
-                self.messages.lock().unwrap().push((channel.to_owned(), message.clone()));
+            if self.seen.lock().expect("nobody panicked with it").insert((channel.to_owned(), message.id.clone())) {
+                self.messages.lock().expect("nobody panicked with it").push((channel.to_owned(), message.clone()));
                 new += 1;
             }
         }
         if let Some(cursor) = cursor {
-            *self.cursor.lock().unwrap() = Some(cursor.to_owned());
+            *self.cursor.lock().expect("nobody panicked with it") = Some(cursor.to_owned());
         }
         Ok(new)
     }
     async fn cursor(&self, _channel: &str) -> Result<Option<String>, PortError> {
-        Ok(self.cursor.lock().unwrap().clone())
+        Ok(self.cursor.lock().expect("nobody panicked with it").clone())
     }
     async fn waiting(&self, _max: usize) -> Result<Vec<Waiting>, PortError> {
         Ok(vec![])
@@ -224,7 +224,7 @@ async fn a_signed_message_is_in_the_inbox_before_its_sender_hears_of_it() {
     let scene = Scene::new(Some("desk"));
     let reply = scene.post(json!({"do": "emit", "id": "m-1", "text": "hello"})).await.expect("it is taken");
     assert_eq!(reply.status, 202);
-    let kept = scene.inbox.messages.lock().unwrap().clone();
+    let kept = scene.inbox.messages.lock().expect("nobody panicked with it").clone();
     assert_eq!((kept[0].0.as_str(), kept[0].1.id.as_str(), kept[0].1.text.as_str()), ("desk", "m-1", "hello"));
     tokio::time::timeout(Duration::from_secs(1), scene.wake.notified()).await.expect("somebody is woken");
 }
@@ -237,7 +237,7 @@ async fn a_request_by_a_stranger_has_no_effect_and_is_in_the_audit() {
         let mut request = signed(&body, NOW_S);
         change(&mut request);
         assert_eq!(scene.channels.on_http("desk", request).await, Err(expected), "{rule}");
-        assert!(scene.inbox.messages.lock().unwrap().is_empty(), "{rule} had an effect");
+        assert!(scene.inbox.messages.lock().expect("nobody panicked with it").is_empty(), "{rule} had an effect");
         assert!(scene.verdicts().iter().any(|seen| seen == rule), "{rule}: {:?}", scene.verdicts());
     };
     check(|r| r.body.push(b' '), ChannelError::BadSignature, "webhook:signature").await;
@@ -248,7 +248,7 @@ async fn a_request_by_a_stranger_has_no_effect_and_is_in_the_audit() {
     assert_eq!(scene.channels.on_http("desks", signed(&body, NOW_S)).await, Err(ChannelError::NoRoute));
     assert_eq!(scene.channels.on_http("desk", signed(&body, NOW_S)).await.expect("the twin").status, 202);
     assert_eq!(scene.channels.on_http("desk", signed(&body, NOW_S)).await, Err(ChannelError::Replay));
-    assert_eq!(scene.inbox.messages.lock().unwrap().len(), 1);
+    assert_eq!(scene.inbox.messages.lock().expect("nobody panicked with it").len(), 1);
 }
 
 #[tokio::test]
@@ -272,7 +272,7 @@ async fn the_instance_stays_warm_and_sees_no_credentials() {
 async fn a_component_cannot_speak_for_another_channel() {
     let scene = Scene::new(Some("desk"));
     scene.post(json!({"do": "emit-spoof", "id": "m-1", "channel": "owner"})).await.expect("it answers");
-    let kept = scene.inbox.messages.lock().unwrap().clone();
+    let kept = scene.inbox.messages.lock().expect("nobody panicked with it").clone();
     assert_eq!(kept.iter().map(|(channel, _)| channel.as_str()).collect::<Vec<_>>(), ["desk"]);
 }
 
@@ -288,9 +288,9 @@ async fn what_cannot_be_emitted_is_told_to_the_guest() {
     ] {
         assert_eq!(scene.answer(deed.clone()).await["error"]["code"], code, "{deed}");
     }
-    assert!(scene.inbox.messages.lock().unwrap().is_empty());
+    assert!(scene.inbox.messages.lock().expect("nobody panicked with it").is_empty());
     scene.post(json!({"do": "emit-many", "count": 100})).await.expect("the twin");
-    assert_eq!(scene.inbox.messages.lock().unwrap().len(), 100);
+    assert_eq!(scene.inbox.messages.lock().expect("nobody panicked with it").len(), 100);
 }
 
 #[tokio::test]
@@ -328,7 +328,7 @@ async fn a_component_that_breaks_is_backed_off_and_comes_back_and_nothing_is_los
 async fn what_was_emitted_before_a_trap_is_kept() {
     let scene = Scene::new(Some("desk"));
     scene.post(json!({"do": "emit-then-trap", "id": "m-1"})).await.expect_err("it traps");
-    assert_eq!(scene.inbox.messages.lock().unwrap().len(), 1);
+    assert_eq!(scene.inbox.messages.lock().expect("nobody panicked with it").len(), 1);
 }
 
 #[tokio::test]
@@ -364,7 +364,11 @@ async fn answers_are_sent_and_a_no_is_told_from_a_later() {
 #[tokio::test]
 async fn ticks_come_with_the_cursor_that_was_kept_last() {
     let scene = Scene::new(Some("desk"));
-    scene.until("the third tick", |scene| scene.inbox.cursor.lock().unwrap().as_deref() == Some("3")).await;
+    scene
+        .until("the third tick", |scene| {
+            scene.inbox.cursor.lock().expect("nobody panicked with it").as_deref() == Some("3")
+        })
+        .await;
 }
 
 #[tokio::test]
@@ -378,7 +382,7 @@ async fn without_its_secret_a_channel_stands_still_and_says_so() {
             matches!(&refused, Err(ChannelError::NotReady { reason, .. }) if !reason.contains("secret")),
             "{refused:?}"
         );
-        assert!(scene.inbox.messages.lock().unwrap().is_empty());
+        assert!(scene.inbox.messages.lock().expect("nobody panicked with it").is_empty());
     }
 }
 
@@ -411,7 +415,7 @@ async fn another_grant_replaces_the_instance_before_the_next_callback() {
     let scene = Scene::new(Some("desk"));
     assert_eq!(scene.answer(json!({"do": "count", "n": 1})).await, json!(1));
     assert_eq!(scene.answer(json!({"do": "count", "n": 2})).await, json!(2));
-    *scene.source.0.lock().unwrap() = tool(&scene.kit, |grant| grant.limits.wall_ms = 3_000);
+    *scene.source.0.lock().expect("nobody panicked with it") = tool(&scene.kit, |grant| grant.limits.wall_ms = 3_000);
     assert_eq!(scene.answer(json!({"do": "count", "n": 3})).await, json!(1));
     assert_eq!(scene.channels.status()[0].restarts, 1);
 }

@@ -118,6 +118,11 @@ async fn a_secret_is_seen_by_the_server_and_by_nothing_else() {
         .count();
     assert!(arrived >= 4, "the server saw the secret {arrived} times");
     assert!(output.contains("[redacted]"), "the server's echo was not cleaned: {output}");
+    look_everywhere(&chitin, &output, &[("the model's requests", &model), ("the replies", &replies)]);
+}
+
+/// Nothing on disk, printed or sent elsewhere holds the secret.
+fn look_everywhere(chitin: &Chitin, output: &str, servers: &[(&str, &Server)]) {
     let mut needles = spellings(TOKEN);
     needles.push(HOOK_SECRET.to_owned());
     let mut found = Vec::new();
@@ -125,11 +130,8 @@ async fn a_secret_is_seen_by_the_server_and_by_nothing_else() {
     sweep(chitin.outside(), &needles, &mut found, &mut files);
     assert!(files > 20, "found nothing to sweep: {files} files");
     assert!(found.is_empty(), "{found:#?}");
-    for (what, text) in [("the output", output.as_bytes().to_vec())]
-        .into_iter()
-        .chain(model.seen().into_iter().map(|seen| ("the model's requests", seen.body)))
-        .chain(replies.seen().into_iter().map(|seen| ("the replies", seen.body)))
-    {
+    let sent = servers.iter().flat_map(|(what, server)| server.seen().into_iter().map(move |seen| (*what, seen.body)));
+    for (what, text) in std::iter::once(("the output", output.as_bytes().to_vec())).chain(sent) {
         for needle in &needles {
             assert!(!holds(&text, needle), "{what} holds {needle}");
         }

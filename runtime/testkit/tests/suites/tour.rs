@@ -69,7 +69,8 @@ fn verbs(help: &str) -> Vec<String> {
 async fn every_verb_is_run_by_the_tour_or_a_test() {
     let chitin = Chitin::new();
     let mut run: BTreeSet<Vec<String>> = steps().iter().map(|s| words_of(&s.line)).collect();
-    let tests = [include_str!("cli.rs"), include_str!("daemon.rs"), include_str!("foreign.rs"), include_str!("sweep.rs")];
+    let tests =
+        [include_str!("cli.rs"), include_str!("daemon.rs"), include_str!("foreign.rs"), include_str!("sweep.rs")];
     let tests = tests.join("\n");
     run.extend(tests.lines().filter_map(|l| l.split_once("// runs: ")).map(|(_, command)| words_of(command)));
     let top = chitin.run(&["--help"]).await.out;
