@@ -4,6 +4,8 @@ The world is `chitin:tool/tool`; componentize-py makes the module `wit_world` fr
 import inside a function fails at run time, because the source is read once, when the component is built.
 """
 
+# Counter imports it when it is first needed, which is too late in here.
+import heapq  # noqa: F401
 import json
 import re
 from collections import Counter

@@ -116,6 +116,6 @@ fn stub_missing(linker: &mut Linker<Plain>, engine: &Engine, component: &Compone
 }
 
 /// How the names of the interfaces begin that are stubbed.
-const MISSING: [&str; 2] = ["chitin:", "wasi:http/"];
+const MISSING: [&str; 5] = ["chitin:", "wasi:config/", "wasi:http/", "wasi:keyvalue/", "wasi:logging/"];
 /// Ticks until the deadline; at 100 a second, further away than any run.
 const NEVER_TICKS: u64 = 1 << 40;

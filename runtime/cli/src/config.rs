@@ -175,6 +175,13 @@ default = \"workspace\"
 # api_key = { env = \"OPENAI_API_KEY\" }
 # native_tools = false                     # for a model that takes no tools
 
+# How native commands are held: detect (the strongest that works here), bubblewrap, landlock, or none.
+# sandbox = \"detect\"
+
+# Scopes of the memory that are looked through for each message.
+# [memory]
+# scopes = [\"default\"]
+
 # Where `chitin daemon` listens; loopback only.
 # [gateway]
 # listen = \"127.0.0.1:4747\"

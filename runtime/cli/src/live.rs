@@ -166,10 +166,18 @@ fn later(old: &Config, new: &Config) -> Option<String> {
     let keys = |config: &Config| {
         let channels: Vec<_> =
             config.channels.iter().map(|(n, c)| (n.clone(), c.tool.clone(), c.secret.clone())).collect();
-        (config.listen, config.provider.clone(), config.sandbox, config.recall_scopes.clone(), channels)
+        (
+            config.listen,
+            config.provider.clone(),
+            config.sandbox,
+            config.program.clone(),
+            config.recall_scopes.clone(),
+            channels,
+        )
     };
     (keys(old) != keys(new)).then(|| {
-        "config.toml changed in gateway, provider, sandbox, memory or channels: start the daemon again".to_owned()
+        "config.toml changed in gateway, provider, sandbox, program, memory or channels: start the daemon again"
+            .to_owned()
     })
 }
 

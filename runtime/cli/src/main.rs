@@ -9,6 +9,7 @@ mod command;
 mod config;
 mod error;
 mod home;
+mod late;
 mod live;
 mod output;
 mod remote;

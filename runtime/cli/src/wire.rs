@@ -11,17 +11,21 @@ use chitin_agent::{Agent, Ports, Settings};
 use chitin_egress::Egress;
 use chitin_host::{CodeCache, Host, HostParts, Roots, Slots, Stores, compile::Jailed};
 use chitin_jail::{Choice, Jail, JailConfig, Shell};
-use chitin_ports::{Approve, Audit, Clock, ComponentSource, Describe, Provider};
+use chitin_policy::Grants;
+use chitin_ports::{Approve, Audit, Clock, ComponentSource, Describe, Installed, Provider, Toolbox};
 use chitin_provider::{Offline, OpenAiChat, OpenAiConfig};
-use chitin_records::{Records, SecretStore};
+use chitin_records::Records;
 use chitin_registry::{Catalog, GrantFiles, Home, HomeKey, Installer, NativeTool};
+use chitin_types::ToolName;
 
 use crate::{
     approve::Terminal,
     args::Global,
     config::{Config, ProviderChoice, Sandbox},
     error::{CliError, Exit},
-    home, output,
+    home,
+    late::LateSecrets,
+    output,
     router::Router,
     source::{SystemClock, TimedIds},
 };
@@ -43,7 +47,7 @@ pub(crate) struct Served {
     pub(crate) shell: Arc<Shell>,
     pub(crate) jail: Arc<Jail>,
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) secrets: Arc<SecretStore>,
+    pub(crate) secrets: Arc<LateSecrets>,
 }
 
 impl Wire {
@@ -77,8 +81,8 @@ impl Wire {
         Ok(Arc::new(Records::open(&self.root().join("state.db"), *self.key.bytes(), clock)?))
     }
 
-    pub(crate) fn secrets(&self) -> Result<Arc<SecretStore>, CliError> {
-        Ok(Arc::new(SecretStore::open(&self.root().join("secrets.db"), *self.key.bytes())?))
+    pub(crate) fn secrets(&self) -> Arc<LateSecrets> {
+        Arc::new(LateSecrets::new(self.root().join("secrets.db"), *self.key.bytes()))
     }
 
     pub(crate) fn catalog(&self) -> Result<Arc<Catalog>, CliError> {
@@ -89,6 +93,24 @@ impl Wire {
         let shell = NativeTool { spec: Shell::spec(), identity: Shell::identity(), requests: Shell::requests() };
         let catalog = Arc::new(catalog.with_native(vec![shell]));
         Ok(Arc::clone(self.catalog.get_or_init(|| catalog)))
+    }
+
+    /// What a tool may really do: an installed one, or the native one.
+    pub(crate) async fn granted(&self, tool: &ToolName) -> Result<Arc<Grants>, CliError> {
+        match self.native(tool).await? {
+            Some(native) => Ok(native.grants),
+            None => Ok(self.catalog()?.tool(tool).await?.grants),
+        }
+    }
+
+    /// The native tool, if it has this name.
+    pub(crate) async fn native(&self, tool: &ToolName) -> Result<Option<Installed>, CliError> {
+        let spec = Shell::spec();
+        if spec.tool != *tool {
+            return Ok(None);
+        }
+        let found = self.catalog()?.resolve(spec.wire_name()?.as_str()).await;
+        found.map_err(|outcome| CliError::outcome(&outcome))
     }
 
     pub(crate) fn grants(&self, records: &Arc<Records>) -> Result<GrantFiles, CliError> {
@@ -135,7 +157,7 @@ impl Wire {
         // Beside the rest of the start, on a thread of its own.
         drop(tokio::task::spawn_blocking(chitin_agent::prepare_schemas));
         let config = self.config()?;
-        let (catalog, jail, secrets) = (self.catalog()?, self.jail()?, self.secrets()?);
+        let (catalog, jail, secrets) = (self.catalog()?, self.jail()?, self.secrets());
         let roots = Roots::open(config.roots.clone())?;
         let egress = Egress::with_secrets(Arc::clone(&secrets) as _);
         let host = self.host(records, Parts { jail: Arc::clone(&jail), roots, egress, slots })?;

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["setup"] => setup::all(),
-        ["guests"] => setup::all().and_then(|()| foreign::build()),
+        ["guests"] => parts::all().and_then(|()| setup::all()).and_then(|()| foreign::build()),
         ["demo", rest @ ..] => setup::all().and_then(|()| chores::built("chitin-demo", rest)),
         ["test", rest @ ..] => {
             parts::all().and_then(|()| setup::all()).and_then(|()| foreign::build()).and_then(|()| suites::run(rest))

@@ -136,8 +136,17 @@ fn checks() -> (u64, u64) {
         ("lints", &["clippy", "-q", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ];
     let mut counts = (0, 0);
-    for (name, args) in list {
-        match crate::chores::run(cargo().args(args).env("CHITIN_CHECK", name)) {
+    let folder = repository().join("components");
+    let mut guests = cargo();
+    guests.args(["test", "-q", "--locked", "--doc", "-p", "chitin-sdk"]);
+    guests.env("CARGO_TARGET_DIR", folder.join("target")).current_dir(folder);
+    let host = list.map(|(name, args)| {
+        let mut command = cargo();
+        command.args(args).env("CHITIN_CHECK", name);
+        (name, command)
+    });
+    for (name, mut command) in host.into_iter().chain([("guest doc tests", guests)]) {
+        match crate::chores::run(&mut command) {
             Ok(()) => counts.0 += 1,
             Err(why) => {
                 eprintln!("{name}: {why}");

@@ -16,14 +16,14 @@ pub(crate) async fn run(wire: &Wire, args: &Policy, output: &Output) -> Result<(
     match args {
         Policy::Check => check(wire, output),
         Policy::Explain { tool } => {
-            let tool = wire.catalog()?.tool(&ToolName::parse(tool.as_str())?).await?;
-            let lines = explain(&tool.grants);
+            let grants = wire.granted(&ToolName::parse(tool.as_str())?).await?;
+            let lines = explain(&grants);
             output.result("explanation", json!({ "lines": lines }), &lines.join("\n"));
             Ok(())
         }
         Policy::Can { tool, kind, value, method } => {
-            let tool = wire.catalog()?.tool(&ToolName::parse(tool.as_str())?).await?;
-            let answer = can(&tool.grants, &query(*kind, value, method)?);
+            let grants = wire.granted(&ToolName::parse(tool.as_str())?).await?;
+            let answer = can(&grants, &query(*kind, value, method)?);
             let word = if answer.allowed { "yes" } else { "no" };
             let document =
                 json!({ "allowed": answer.allowed, "rule": answer.rule, "reason": answer.reason, "help": answer.help });

@@ -14,7 +14,7 @@ use crate::{
 };
 
 pub(crate) async fn run(wire: &Wire, args: &Secret, output: &Output) -> Result<(), CliError> {
-    let store = wire.secrets()?;
+    let store = wire.secrets();
     match args {
         Secret::List => {
             let names = store.names().await?;

@@ -1,7 +1,8 @@
 //! Which tools are installed, what does one look like, and what does a call of it give?
 
+use chitin_jail::Shell;
 use chitin_package::{LockEntry, LockFile};
-use chitin_ports::{Ids, Toolbox};
+use chitin_ports::{Ids, Installed, Toolbox};
 use chitin_registry::{load_key, remove as remove_tool, sign as sign_tool};
 use chitin_types::{Part, ToolName, ToolOutcome, WireName};
 use serde_json::{Map, Value, json};
@@ -39,16 +40,23 @@ pub(crate) fn list(wire: &Wire, output: &Output) -> Result<(), CliError> {
             "signer": t.signer.to_string(), "functions": names })
     };
     let mut lines: Vec<String> = tools.entries.iter().map(line).collect();
+    let shell = Shell::spec();
+    lines.push(format!("{} native  {}", shell.tool, shell.function));
     for damaged in &tools.damaged {
         let name = damaged.name_guess.as_ref().map_or("a tool", ToolName::as_str);
         lines.push(format!("{name}  disabled: {}", damaged.reason));
     }
-    output.list("tool", "tools", tools.entries.iter().map(value).collect(), &lines.join("\n"));
+    let native = json!({ "name": shell.tool.as_str(), "native": true, "functions": [shell.function.as_str()] });
+    let all = tools.entries.iter().map(value).chain([native]).collect();
+    output.list("tool", "tools", all, &lines.join("\n"));
     Ok(())
 }
 
 pub(crate) async fn inspect(wire: &Wire, tool: &str, output: &Output) -> Result<(), CliError> {
     let name = ToolName::parse(tool)?;
+    if let Some(native) = wire.native(&name).await? {
+        return inspect_native(&native, output);
+    }
     let tool = wire.catalog()?.tool(&name).await?;
     let predicate = &tool.verified.statement().predicate;
     let signer = tool.verified.signer();
@@ -73,6 +81,22 @@ pub(crate) async fn inspect(wire: &Wire, tool: &str, output: &Output) -> Result<
         "signer": signer.name(), "fingerprint": signer.fingerprint().to_string(), "requests": predicate.requests,
         "imports": tool.entry.imports, "functions": functions, "may": chitin_policy::explain(&tool.grants),
     });
+    output.result("tool", value, &lines.join("\n"));
+    Ok(())
+}
+
+fn inspect_native(native: &Installed, output: &Output) -> Result<(), CliError> {
+    let Installed { spec, grants, .. } = native;
+    let mut lines = vec![
+        format!("{}: native, held by the sandbox (see `chitin sandbox explain`)", spec.tool),
+        "  offers:".to_owned(),
+        format!("    {}: {}", spec.function, spec.summary),
+    ];
+    let may = chitin_policy::explain(grants);
+    lines.extend(may.iter().map(|line| format!("  {line}")));
+    let function = json!({ "name": spec.function.as_str(), "summary": spec.summary, "effects": spec.effects,
+        "input_schema": spec.input_schema });
+    let value = json!({ "name": spec.tool.as_str(), "native": true, "functions": [function], "may": may });
     output.result("tool", value, &lines.join("\n"));
     Ok(())
 }

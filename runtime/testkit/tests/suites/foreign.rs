@@ -31,6 +31,19 @@ async fn with_key() -> Chitin {
     chitin
 }
 
+/// Names and times of the compiled code.
+fn compiled(chitin: &Chitin) -> Vec<(std::ffi::OsString, std::time::SystemTime)> {
+    let listed = std::fs::read_dir(chitin.home().join("cache/compiled")).expect("compiled code");
+    let one = |entry: std::fs::DirEntry| {
+        let changed = entry.metadata().and_then(|found| found.modified()).expect("its time");
+        (entry.file_name(), changed)
+    };
+    let mut files: Vec<_> = listed.map(|entry| one(entry.expect("an entry"))).collect();
+    assert!(!files.is_empty(), "found nothing to look at");
+    files.sort();
+    files
+}
+
 async fn call(chitin: &Chitin, tool: &str, function: &str, args: &Value) -> Ran {
     chitin.run(&["--json", "tool", "call", tool, function, &args.to_string()]).await
 }
@@ -58,9 +71,9 @@ async fn components_in_three_languages_are_adopted_and_called() {
             "Python",
             "words.wasm",
             "me/words",
-            "count",
-            json!({"text": "a b"}),
-            json!([{"data": {"words": 2, "characters": 3}}]),
+            "most_common",
+            json!({"text": "a b a"}),
+            json!([{"data": [{"word": "a", "times": 2}, {"word": "b", "times": 1}]}]),
         ),
     ];
     println!("{:<12} {:>10} {:>10} {:>10} {:>10}", "language", "KiB", "install s", "first ms", "again ms");
@@ -74,6 +87,7 @@ async fn components_in_three_languages_are_adopted_and_called() {
         let ran = call(&chitin, tool, function, &args).await;
         assert_eq!(ran.code, 5, "{ran:?}");
         good(&chitin, &format!("chitin tool grant {tool}")).await;
+        let compiled = compiled(&chitin);
         let mut times = Vec::new();
         for _ in 0..2 {
             let began = Instant::now();
@@ -83,8 +97,7 @@ async fn components_in_three_languages_are_adopted_and_called() {
         let kib = std::fs::metadata(&copy).map_or(0, |found| found.len() / 1024);
         let (first, again) = (times[0].as_secs_f64() * 1e3, times[1].as_secs_f64() * 1e3);
         println!("{language:<12} {kib:>10} {:>10.1} {first:>10.0} {again:>10.0}", install.as_secs_f64());
-        // Compiling one of these takes seconds; a start that compiled would show.
-        assert!(first < 5_000.0, "{language}: the first call after the install took {first} ms");
+        assert_eq!(self::compiled(&chitin), compiled, "{language}: a call compiled what the install had compiled");
     }
     chitin_testkit::rows::ran("foreign", 3);
 }
@@ -150,4 +163,29 @@ async fn what_cannot_be_a_tool_is_listed_with_its_reason() {
     assert!(ran.code == 0 && ran.err.contains("left out"), "{ran:?}");
     good(&chitin, "chitin tool grant me/odd").await;
     assert_eq!(parts(&call(&chitin, "me/odd", "seven", &json!({})).await), json!([{"data": 7}]));
+}
+
+#[tokio::test]
+async fn nothing_is_compiled_without_the_child_or_its_sandbox() {
+    let chitin = with_key().await;
+    let copy = chitin.outside().join("stats.wasm");
+    std::fs::copy(built("stats.wasm"), &copy).expect("a copy");
+    let adopt = format!("chitin -y tool adopt {} --name me/stats --key me", copy.display());
+    let config = chitin.home().join("config.toml");
+    let good = std::fs::read_to_string(&config).expect("the configuration");
+    let none = chitin.outside().join("no-such-program");
+    for line in [
+        // The child is another program, which compiles nothing.
+        "program = \"/bin/false\"".to_owned(),
+        format!("program = \"{}\"", none.display()),
+    ] {
+        std::fs::write(&config, good.replacen("schema = 1", &format!("schema = 1\n{line}"), 1)).expect("written");
+        let ran = chitin.run_line(&adopt).await;
+        assert!(ran.code != 0 && ran.err.contains("error:") && !ran.err.contains("panicked"), "{line}: {ran:?}");
+        assert!(!chitin.run(&["tool", "list"]).await.out.contains("me/stats"), "{line}");
+    }
+    // The twin differs in that one line.
+    std::fs::write(&config, good).expect("written");
+    let ran = chitin.run_line(&adopt).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
 }
