@@ -316,6 +316,8 @@ pub(crate) enum Key {
     Trust { file: PathBuf },
     /// List trusted keys and your own.
     List,
+    /// End the trust in a key; tools that it signed stop at their next call.
+    Revoke { name: String },
     /// Write the trust file that others need to trust one of your keys.
     Export {
         name: String,

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -203,6 +204,12 @@ impl Config {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => FRESH.to_owned(),
             Err(e) => return Err(CliError::failed(format!("read {}: {e}", path.display()))),
         };
+        // It names roots and endpoints, so whoever can write it can read and send what its owner can.
+        let mode = std::fs::metadata(&path).map_or(0, |found| found.permissions().mode());
+        if mode & 0o002 != 0 {
+            let error = CliError::new(Exit::Config, format!("{} is not used: anyone may write it", path.display()));
+            return Err(error.help(format!("chmod 600 {}", path.display())));
+        }
         Self::parse(root, &path.display().to_string(), &text)
     }
 

@@ -28,11 +28,14 @@ pub(crate) struct Live {
 }
 
 struct Now {
+    // What the parts that read it once were made from.
+    at_start: Arc<Config>,
     config: Arc<Config>,
     text: Option<String>,
     broken: Option<String>,
     problems: Vec<String>,
     sandbox: String,
+    undelivered: usize,
 }
 
 impl Live {
@@ -42,12 +45,15 @@ impl Live {
             ProviderChoice::Offline => "the offline provider (no model)".to_owned(),
             ProviderChoice::OpenaiChat { model, base_url, .. } => format!("{model} at {base_url}"),
         };
+        let config = Arc::new(config);
         let now = Now {
-            config: Arc::new(config),
+            at_start: Arc::clone(&config),
+            config,
             text: text_of(root),
             broken: None,
             problems: vec![],
             sandbox: "being tried".to_owned(),
+            undelivered: 0,
         };
         Self {
             root: root.to_owned(),
@@ -75,6 +81,11 @@ impl Live {
         if now.problems.len() < PROBLEMS_MAX && !now.problems.contains(&text) {
             now.problems.push(text);
         }
+    }
+
+    /// How many answers were tried to deliver and wait for the next try.
+    pub(crate) fn undelivered_are(&self, letters: usize) {
+        self.now().undelivered = letters;
     }
 
     /// What the trial of the sandbox found.
@@ -106,7 +117,7 @@ impl Live {
                 return;
             }
         };
-        now.broken = later(&now.config, &config);
+        now.broken = later(&now.at_start, &config);
         self.host.set_roots(roots);
         self.shell.set_roots(config.roots.clone());
         now.config = Arc::new(config);
@@ -124,13 +135,20 @@ impl Live {
     }
 
     fn document(&self, listen: SocketAddr, channels: &Channels) -> Value {
-        let (sandbox, mut problems) = {
+        let (sandbox, undelivered, mut problems) = {
             let now = self.now();
-            (now.sandbox.clone(), now.broken.iter().chain(&now.problems).cloned().collect::<Vec<_>>())
+            let problems = now.broken.iter().chain(&now.problems).cloned().collect::<Vec<_>>();
+            (now.sandbox.clone(), now.undelivered, problems)
         };
+        if undelivered > 0 {
+            problems.push(format!("{undelivered} answers could not be delivered yet; see `chitin audit tail`"));
+        }
         problems.extend(self.catalog.problems());
         let tools = match self.catalog.tools() {
-            Ok(tools) => tools.entries.len(),
+            Ok(tools) => {
+                problems.extend(tools.damaged.iter().map(|damaged| format!("tools.lock: {}", damaged.reason)));
+                tools.entries.len()
+            }
             Err(error) => {
                 problems.push(error.to_string());
                 0

@@ -11,7 +11,12 @@ use crate::{approve::read_answer, client::Client, error::CliError, output::print
 pub(crate) struct Remote {
     pub(crate) client: Client,
     pub(crate) person: bool,
+    /// Whether every question is answered with no.
+    pub(crate) no_input: bool,
 }
+
+/// Enough of an id to name one question among those that are open.
+pub(crate) const SHORT_ID_CHARS: usize = 12;
 
 impl Remote {
     /// One message to its end. Ctrl-C stops the turn.
@@ -61,8 +66,13 @@ impl Remote {
             );
             let answer = tokio::task::spawn_blocking(move || read_answer(&question)).await;
             matches!(answer, Ok(Ok(line)) if matches!(line.trim(), "y" | "Y" | "yes"))
+        } else if self.no_input {
+            false
         } else {
-            // Somebody else may answer with `chitin approve`; nobody here can.
+            // Somebody else may answer; nobody here can.
+            let short: String = id.chars().take(SHORT_ID_CHARS).collect();
+            let (title, arguments) = (printable(title), printable(arguments));
+            anstream::eprintln!("waits for a person: {title} {arguments}\nhelp: chitin approve allow {short}");
             return Ok(());
         };
         self.client.json("POST", &format!("/api/approvals/{id}"), Some(&json!({ "allow": allow }))).await?;

@@ -35,6 +35,11 @@ pub(crate) async fn bytes(body: Body) -> Result<Vec<u8>, Problem> {
     within(READ_MAX, body).await
 }
 
+/// The whole body of somebody who has shown nothing yet: no platform takes this long for what it sends.
+pub(crate) async fn of_stranger(body: Body) -> Result<Vec<u8>, Problem> {
+    within(STRANGER_READ_MAX, body).await
+}
+
 async fn within(time: Duration, body: Body) -> Result<Vec<u8>, Problem> {
     let late = |_| Err(Problem::new(StatusCode::REQUEST_TIMEOUT, format!("the body took longer than {time:?}")));
     timeout(time, read(body)).await.unwrap_or_else(late)
@@ -79,6 +84,8 @@ pub(crate) const BYTES_MAX: usize = 1024 * 1024;
 const DRAINED_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// From the first byte of a body to its last. A sender who drips would hold a place for ever.
 const READ_MAX: Duration = Duration::from_secs(30);
+/// The same for a webhook, whose signature can only be checked when the body is there.
+const STRANGER_READ_MAX: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {

@@ -73,6 +73,7 @@ pub struct Gateway {
     turns: Arc<Semaphore>,
     sockets: Arc<Semaphore>,
     webhooks: Arc<Semaphore>,
+    readers: Semaphore,
     closing: watch::Sender<bool>,
     began_ms: u64,
 }
@@ -86,6 +87,7 @@ impl Gateway {
             turns: Arc::new(Semaphore::new(TURNS_MAX)),
             sockets: Arc::new(Semaphore::new(SOCKETS_MAX as usize)),
             webhooks: Arc::new(Semaphore::new(WEBHOOKS_MAX)),
+            readers: Semaphore::new(READERS_MAX),
             closing: watch::Sender::new(false),
             began_ms: parts.clock.now_ms(),
             parts,
@@ -97,5 +99,8 @@ impl Gateway {
 const TURNS_MAX: usize = 64;
 /// WebSockets at once. They stay open without saying anything, so they are counted apart from connections.
 const SOCKETS_MAX: u32 = 64;
+/// Webhooks whose body is still coming. Half of the connections, so that slow ones leave room for everybody else; they
+/// hold none of the places below, so that a signed one never waits for one that is not.
+const READERS_MAX: usize = 128;
 /// Webhooks at once. They come without a token, and each may hold a body of a MiB before its signature is checked.
 const WEBHOOKS_MAX: usize = 32;

@@ -69,9 +69,15 @@ async fn handle(
     request: Request,
 ) -> Result<Response, Refused> {
     let Some((channel, route)) = names else { return Err(ChannelError::NoRoute.into()) };
-    let busy = |_| ChannelError::NotReady { reason: "too many webhooks at once".to_owned(), retry_after_ms: 1000 };
-    let place = Arc::clone(&gateway.webhooks).try_acquire_owned().map_err(busy)?;
-    let inbound = read(gateway, route, request).await?;
+    // From the head alone: whoever names no channel need not send a body.
+    if !gateway.parts.channels.status().iter().any(|known| known.name == channel) {
+        return Err(ChannelError::NoRoute.into());
+    }
+    let inbound = {
+        let _reading = gateway.readers.try_acquire().map_err(|_| busy())?;
+        read(gateway, route, request).await?
+    };
+    let place = Arc::clone(&gateway.webhooks).try_acquire_owned().map_err(|_| busy())?;
     let door = Arc::clone(gateway);
     // A task of its own: a platform that hangs up must not break off what its component is doing, and a component's
     // door that panics takes nothing else with it.
@@ -91,11 +97,16 @@ async fn handle(
     reply(out)
 }
 
+fn busy() -> Refused {
+    let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many webhooks at once; send it again");
+    Refused::new("webhook:not-ready", problem.retry_after(1))
+}
+
 async fn read(gateway: &Gateway, route: String, request: Request) -> Result<HttpIn, Refused> {
     let (parts, body) = request.into_parts();
     let shows_ours = door::shows_token(&parts.headers, &gateway.parts.token);
     let headers = headers(&parts.headers, shows_ours.then_some(AUTHORIZATION.as_str()))?;
-    let body = body::bytes(body).await.map_err(|problem| match problem.status {
+    let body = body::of_stranger(body).await.map_err(|problem| match problem.status {
         StatusCode::PAYLOAD_TOO_LARGE => Refused::new("webhook:too-large", problem),
         _ => Refused::new("webhook:unreadable", problem),
     })?;

@@ -258,6 +258,14 @@ pub fn load_grant(home: &Home, tool: &ToolName) -> Result<Option<Grant>, Registr
     Ok(Some(parse(tool, &text)?))
 }
 
+/// The text of a policy file, by its name, read as every call reads it: no link is followed, no pipe is waited for.
+///
+/// # Errors
+/// It cannot be read, anyone may write it, or it is no text.
+pub fn read_policy(home: &Home, file: &str) -> Result<Option<String>, RegistryError> {
+    read_text(home, file)
+}
+
 /// What holds for every tool: `policies/default.toml`, or the built-in limits when it is not there.
 ///
 /// # Errors
@@ -305,7 +313,7 @@ fn shown(file: &str) -> String {
 
 fn no_rule(tool: &ToolName, rule: &str) -> RegistryError {
     let said = Said::new(format!("the grant of {tool} has no rule {rule:?}"));
-    RegistryError::NotFound(said.help(format!("chitin policy show {tool}")))
+    RegistryError::NotFound(said.help(format!("chitin policy explain {tool}")))
 }
 
 fn not_installed(tool: &ToolName) -> RegistryError {

@@ -38,7 +38,7 @@ mod writer;
 pub use beside::{DevTool, NativeTool, is_unsigned};
 pub use catalog::{Catalog, Tool};
 pub use error::{RegistryError, Said};
-pub use grants::{GrantFiles, load_defaults, load_grant};
+pub use grants::{GrantFiles, load_defaults, load_grant, read_policy};
 pub use home::Home;
 pub use install::{GrantChoice, Installer, Versions};
 pub use keys::{HomeKey, KeyFile, list_keys, load_key, new_key, remove_key};

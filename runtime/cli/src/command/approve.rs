@@ -2,7 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::{args::Approve, client::Client, error::CliError, output::Output, wire::Wire};
+use crate::{
+    args::Approve,
+    client::Client,
+    error::{CliError, Exit},
+    output::Output,
+    remote::SHORT_ID_CHARS,
+    wire::Wire,
+};
 
 pub(crate) async fn run(wire: &Wire, args: &Approve, output: &Output) -> Result<(), CliError> {
     let client = Client::of(wire.root()).await?;
@@ -28,7 +35,7 @@ async fn list(client: &Client, output: &Output) -> Result<(), CliError> {
         .map(|q| {
             format!(
                 "{}  {}\n    {}\n    rule {}",
-                text(q, "id"),
+                text(q, "id").chars().take(SHORT_ID_CHARS).collect::<String>(),
                 text(q, "title"),
                 text(q, "arguments"),
                 text(q, "rule")
@@ -40,6 +47,22 @@ async fn list(client: &Client, output: &Output) -> Result<(), CliError> {
     Ok(())
 }
 
+/// The id of the one open question that begins so.
+async fn whole(client: &Client, begin: &str) -> Result<String, CliError> {
+    let answer = client.json("GET", "/api/approvals", None).await?;
+    let open = answer.get("approvals").and_then(Value::as_array).cloned().unwrap_or_default();
+    let ids = open.iter().filter_map(|question| question.get("id").and_then(Value::as_str));
+    let found: Vec<&str> = ids.filter(|id| id.starts_with(begin)).collect();
+    match found.as_slice() {
+        [one] => Ok((*one).to_owned()),
+        [] => {
+            let error = CliError::new(Exit::NotFound, format!("no open question has the id {begin}"));
+            Err(error.help("chitin approve list"))
+        }
+        many => Err(CliError::usage(format!("{} open questions begin with {begin}", many.len()))),
+    }
+}
+
 async fn answer(client: &Client, id: &str, word: Word, output: &Output) -> Result<(), CliError> {
     let (allow, done) = match word {
         Word::Allow => (true, "allowed, once"),
@@ -49,6 +72,7 @@ async fn answer(client: &Client, id: &str, word: Word, output: &Output) -> Resul
     if id.is_empty() || !id.chars().all(plain) {
         return Err(CliError::usage(format!("{id:?} is no id of a question")).help("chitin approve list"));
     }
+    let id = &whole(client, id).await?;
     client.json("POST", &format!("/api/approvals/{id}"), Some(&json!({ "allow": allow }))).await?;
     output.result("approval", json!({ "id": id, "allowed": allow }), &format!("{id}: {done}"));
     Ok(())

@@ -28,6 +28,9 @@ pub(crate) async fn once(wire: &Wire, args: &Run, output: &Output) -> Result<(),
         Some(text) => text.clone(),
         None => read_all()?,
     };
+    if prompt.trim().is_empty() {
+        return Err(CliError::usage("the message is empty").help("chitin run -p \"read notes.txt\""));
+    }
     let session = args.session.clone().unwrap_or_else(|| TimedIds.session().to_string());
     Talk::open(wire, &session, output).await?.say(&prompt).await
 }
@@ -68,7 +71,9 @@ impl<'a> Talk<'a> {
             sender: "owner".to_owned(),
         };
         let with = match Client::find(wire.root()).await {
-            Some(client) => With::Daemon(Remote { client, person: person_is_there(&wire.global) }),
+            Some(client) => {
+                With::Daemon(Remote { client, person: person_is_there(&wire.global), no_input: wire.global.no_input })
+            }
             None => With::Here(wire.agent(&wire.records()?)?),
         };
         Ok(Self { with, key, delivery, output })

@@ -19,7 +19,7 @@ use std::{
 use chitin_agent::{Board, Dispatch};
 use chitin_gateway::{Gateway, GatewayParts, Metrics, TokenFile};
 use chitin_host::{ChannelConfig, ChannelParts, Channels};
-use chitin_ports::Approve;
+use chitin_ports::{Approve, Inbox};
 use chitin_records::Records;
 use serde_json::json;
 use tokio::{
@@ -67,7 +67,7 @@ pub(crate) async fn run(wire: &Wire, args: &Daemon, output: &Output) -> Result<(
     }));
 
     let (stop, stopped) = watch::channel(false);
-    let upkeep = tokio::spawn(upkeep(Arc::clone(&board), Arc::clone(&live), Arc::clone(&wake)));
+    let upkeep = tokio::spawn(upkeep((board, Arc::clone(&records)), Arc::clone(&live), Arc::clone(&wake)));
     let checks = tokio::spawn(verify_all(served, Arc::clone(&live)));
     let dispatching = tokio::spawn({
         let stopped = stopped.clone();
@@ -140,12 +140,15 @@ pub(crate) fn token_file(home: &Path) -> std::path::PathBuf {
     home.join("keys/gateway.sha256")
 }
 
-async fn upkeep(board: Arc<Board>, live: Arc<Live>, wake: Arc<Notify>) {
+async fn upkeep((board, records): (Arc<Board>, Arc<Records>), live: Arc<Live>, wake: Arc<Notify>) {
     let mut tick = tokio::time::interval(Duration::from_secs(1));
     loop {
         tick.tick().await;
         board.sweep();
         live.look_again();
+        if let Ok(letters) = records.undelivered(LETTERS_SHOWN_MAX).await {
+            live.undelivered_are(letters.iter().filter(|letter| letter.attempts > 0).count());
+        }
         // What could not be delivered is tried again.
         wake.notify_one();
     }
@@ -211,5 +214,7 @@ impl Live {
     }
 }
 
+/// Answers that are counted for `status`.
+const LETTERS_SHOWN_MAX: usize = 1_000;
 /// How long turns of channels may still run after a stop. What is not done then is done after the next start.
 const GRACE: Duration = Duration::from_secs(5);

@@ -1,7 +1,7 @@
 //! Which keys sign, and whose are trusted?
 
 use chitin_package::{NamePattern, TrustedKey};
-use chitin_registry::{list_keys, load_key, load_ring, new_key, preview_trust, trust};
+use chitin_registry::{list_keys, load_key, load_ring, new_key, preview_trust, revoke_trust, trust};
 use chitin_types::{Capabilities, FsAsk, FsMode, HostPattern, HttpAsk, KvAsk, PathPattern, RecallAsk, Scheme};
 use serde_json::json;
 
@@ -24,9 +24,24 @@ pub(crate) async fn run(wire: &Wire, args: &Key, output: &Output) -> Result<(), 
         }
         Key::Trust { file } => {
             let key = preview_trust(file)?;
+            let key = match load_ring(&wire.home)?.find(key.fingerprint()) {
+                None => key,
+                // What a person narrowed by hand stays as narrow; a file from outside cannot widen it unseen.
+                Some(known) => {
+                    let names: Vec<String> = known.names().iter().map(ToString::to_string).collect();
+                    output
+                        .note(&format!("it is trusted already, for {}; its ceiling stays as it is", names.join(", ")));
+                    TrustedKey::new(key.name(), key.key().clone(), key.names().to_vec(), known.ceiling().clone())?
+                }
+            };
             confirm(wire, &key, output)?;
             trust(&wire.home, &key, wire.records()?.as_ref()).await?;
             output.result("key", value(&key), &format!("trusted {} ({})", key.name(), key.fingerprint()));
+            Ok(())
+        }
+        Key::Revoke { name } => {
+            revoke_trust(&wire.home, name, wire.records()?.as_ref()).await?;
+            output.result("key", json!({ "name": name }), &format!("{name} is no longer trusted"));
             Ok(())
         }
         Key::List => {

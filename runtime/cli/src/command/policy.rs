@@ -1,7 +1,8 @@
 //! What would policy say? The answers come from the functions that decide.
 
 use chitin_policy::{Defaults, Grant, Query, can, explain};
-use chitin_registry::load_ring;
+use chitin_ports::Toolbox;
+use chitin_registry::{load_ring, read_policy};
 use chitin_types::{FsMode, FunctionName, ToolName};
 use serde_json::json;
 
@@ -23,6 +24,7 @@ pub(crate) async fn run(wire: &Wire, args: &Policy, output: &Output) -> Result<(
         }
         Policy::Can { tool, kind, value, method } => {
             let grants = wire.granted(&ToolName::parse(tool.as_str())?).await?;
+            exists(wire, &ToolName::parse(tool.as_str())?, *kind, value).await?;
             let answer = can(&grants, &query(*kind, value, method)?);
             let word = if answer.allowed { "yes" } else { "no" };
             let document =
@@ -37,6 +39,22 @@ pub(crate) async fn run(wire: &Wire, args: &Policy, output: &Output) -> Result<(
                 .map_or(CliError { help: None, ..error }, |help| CliError::new(Exit::Denied, answer.reason).help(help)))
         }
     }
+}
+
+/// A question about a function that is not there has no answer.
+async fn exists(wire: &Wire, tool: &ToolName, kind: QueryKind, value: &str) -> Result<(), CliError> {
+    let there = match kind {
+        QueryKind::Net | QueryKind::Fs => true,
+        QueryKind::Call => {
+            let specs = wire.catalog()?.specs().await?;
+            specs.iter().any(|spec| spec.tool == *tool && spec.function.as_str() == value)
+        }
+    };
+    if there {
+        return Ok(());
+    }
+    let error = CliError::new(Exit::NotFound, format!("{tool} has no function {value}"));
+    Err(error.help(format!("chitin tool inspect {tool}")))
 }
 
 fn query(kind: QueryKind, value: &str, method: &str) -> Result<Query, CliError> {
@@ -68,7 +86,8 @@ fn check(wire: &Wire, output: &Output) -> Result<(), CliError> {
     files.sort();
     for path in files.into_iter().filter(|p| p.extension().is_some_and(|e| e == "toml")) {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(&path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = read_policy(&wire.home, &name)?.unwrap_or_default();
         if path.file_name().is_some_and(|n| n == "default.toml") {
             Defaults::parse(&shown, &text)?;
         } else {

@@ -289,6 +289,39 @@ async fn an_unreachable_model_is_one_clear_error_and_the_key_is_nowhere() {
 }
 
 #[tokio::test]
+async fn a_revoked_key_stops_its_tools_and_a_new_trust_keeps_the_ceiling() {
+    // runs: chitin key revoke
+    let chitin = Chitin::onboarded().await;
+    assert_eq!(chitin.run(&["tool", "call", "chitin/time", "now"]).await.code, 0);
+    let trust = chitin.home().join("trust/chitin.toml");
+    let text = fs::read_to_string(&trust).expect("the trust file");
+    // Its owner narrowed the ceiling by hand; the same file from outside must not widen it again.
+    let narrow = text.split("[[ceiling").next().expect("the first part").to_owned();
+    assert!(narrow.len() < text.len(), "the trust file has no ceiling: {text}");
+    fs::write(&trust, &narrow).expect("written");
+    let outside = chitin.outside().join("publisher.toml");
+    fs::write(&outside, &text).expect("written");
+    let ran = chitin.run(&["-y", "key", "trust", outside.to_str().expect("text")]).await;
+    assert!(ran.code == 0 && ran.err.contains("ceiling stays"), "{ran:?}");
+    let after = fs::read_to_string(&trust).expect("the trust file");
+    assert!(!after.contains("[[ceiling.http]]") && !after.contains("kv"), "{after}");
+    assert_eq!(chitin.run(&["key", "revoke", "chitin"]).await.code, 0);
+    one_error(&chitin.run(&["tool", "call", "chitin/time", "now"]).await, 6, "");
+    one_error(&chitin.run(&["key", "revoke", "chitin"]).await, 4, "chitin");
+}
+
+#[tokio::test]
+async fn a_configuration_that_anyone_may_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let chitin = Chitin::onboarded().await;
+    let config = chitin.home().join("config.toml");
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o666)).expect("open to all");
+    one_error(&chitin.run(&["tool", "call", "chitin/time", "now"]).await, 3, "anyone may write it");
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o600)).expect("closed");
+    assert_eq!(chitin.run(&["tool", "call", "chitin/time", "now"]).await.code, 0);
+}
+
+#[tokio::test]
 async fn secrets_and_settings_are_changed_by_command() {
     // runs: chitin config get
     // runs: chitin config check
