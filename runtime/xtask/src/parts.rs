@@ -1,7 +1,7 @@
 //! Which programs of the system do the tests use? Missing ones are installed where that is possible, else named with the
 //! command that installs them.
 
-use std::{path::Path, process::Command};
+use std::{os::unix::fs::MetadataExt, path::Path, process::Command};
 
 use crate::chores::run;
 
@@ -26,10 +26,19 @@ pub(crate) fn all() -> Result<(), String> {
     }
     let packages = missing.join(" ");
     eprintln!("setup: installing {packages}");
-    // Another user cannot install anything, and is told what to ask for.
-    let installed = run(Command::new("apt-get").args(["update", "-qq"]))
-        .and_then(|()| run(Command::new("apt-get").args(["install", "-y", "-qq"]).args(&missing)));
+    let installed =
+        run(apt().args(["update", "-qq"])).and_then(|()| run(apt().args(["install", "-y", "-qq"]).args(&missing)));
     installed.map_err(|why| format!("{why}\nhelp: install them with: sudo apt-get install {packages}"))
+}
+
+/// Another user than root needs `sudo` without a password, and is otherwise told what to ask for.
+fn apt() -> Command {
+    let root = std::fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0);
+    let mut command = Command::new(if root { "apt-get" } else { "sudo" });
+    if !root {
+        command.args(["-n", "apt-get"]);
+    }
+    command
 }
 
 fn is_there(program: &str) -> bool {
