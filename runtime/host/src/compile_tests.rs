@@ -101,6 +101,7 @@ fn each_end_of_the_child_has_its_meaning() {
         err: vec![],
         dropped_bytes: 0,
         backend: "test",
+        notices: vec![],
     };
     assert_eq!(code_of(good()), Ok(b"code".to_vec()));
     let ended = |code: i32, err: &str| Ended { code: Some(code), err: err.as_bytes().to_vec(), ..good() };
@@ -141,6 +142,7 @@ impl Spawn for Keeping {
             err: vec![],
             dropped_bytes: 0,
             backend: "test",
+            notices: vec![],
         };
         Ok(ended)
     }

@@ -195,15 +195,21 @@ impl Jail {
         }
     }
 
-    fn ended(&self, backend: Backend, ran: Ran) -> Result<Ended, SpawnError> {
-        for notice in &ran.notices {
-            tracing::warn!("{notice}");
-        }
+    fn keep_notices<'n>(&self, told: impl Iterator<Item = &'n String>) {
         let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-        notices.extend(ran.notices);
+        for notice in told {
+            tracing::warn!("{notice}");
+            notices.push_back(notice.clone());
+        }
         let over = notices.len().saturating_sub(NOTICES_MAX);
         notices.drain(..over);
-        drop(notices);
+    }
+
+    fn ended(&self, backend: Backend, ran: Ran) -> Result<Ended, SpawnError> {
+        self.keep_notices(ran.unsettled.iter().chain(&ran.notices));
+        if !ran.unsettled.is_empty() {
+            return Err(SpawnError::Unsettled([ran.unsettled, ran.notices].concat().join("; ")));
+        }
         match ran.end {
             End::Exited { code, signal } => Ok(Ended {
                 code: code.filter(|_| ran.stopped.is_none()),
@@ -213,6 +219,7 @@ impl Jail {
                 err: ran.err,
                 dropped_bytes: ran.dropped_bytes,
                 backend: backend.word(),
+                notices: ran.notices,
             }),
             // Stopped before the program was started: the wish came first, whatever the wrapper says about it.
             End::System(_) if ran.stopped.is_some() => Ok(Ended {
@@ -223,6 +230,7 @@ impl Jail {
                 err: vec![],
                 dropped_bytes: ran.dropped_bytes,
                 backend: backend.word(),
+                notices: ran.notices,
             }),
             End::NotTight(why) => Err(SpawnError::NotTight(why)),
             End::BadOrder(why) => Err(SpawnError::BadOrder(why)),

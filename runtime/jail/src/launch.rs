@@ -35,6 +35,7 @@ use crate::{
 pub(crate) struct Ran {
     pub end: End,
     pub notices: Vec<String>,
+    pub unsettled: Vec<String>,
     pub stopped: Option<Stopped>,
     pub out: Vec<u8>,
     pub err: Vec<u8>,
@@ -75,11 +76,11 @@ pub(crate) async fn launch(helper: &Path, plan: &Plan, order: &Order) -> Result<
     };
     finish(&mut child).await;
     let (out, err, dropped_bytes) = collected.take();
-    let Some(Report { end, notices }) = report else {
+    let Some(Report { end, notices, unsettled }) = report else {
         let said = String::from_utf8_lossy(&err);
         return Err(SpawnError::System(format!("the helper ended without a report: {}", said.trim())));
     };
-    Ok(Ran { end, notices, stopped, out, err, dropped_bytes })
+    Ok(Ran { end, notices, unsettled, stopped, out, err, dropped_bytes })
 }
 
 /// Closes the stream, on which the helper ends everything, and waits for its report.

@@ -18,7 +18,8 @@
 //! says which command would change that.
 //!
 //! **Files that run later** on the host (hooks, start-up files, settings of editors and agents) cannot be made, changed or
-//! moved: locked by mounts where there are namespaces, and put right after each call in any case. See `protect`.
+//! moved: locked by mounts where there are namespaces, and put right after each call in any case. The caller hears what was
+//! put right ([`chitin_ports::Ended::notices`]); what could not be looked at is an error of the call. See `protect`.
 //!
 //! **Known gaps**, which `explain` lists: without namespaces, command lines of other processes are visible to an ordinary
 //! user's programs, the existence of files is, and a protected file is put back after the call, not locked during it. A

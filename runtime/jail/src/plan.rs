@@ -93,6 +93,8 @@ pub(crate) struct Report {
     pub end: End,
     /// What a person should know: a mount that became read-only, a file that was put aside.
     pub notices: Vec<String>,
+    /// What of the workspace could not be looked at or put right; the call is an error then.
+    pub unsettled: Vec<String>,
 }
 
 /// What the second start of the helper, inside the namespaces, needs.

@@ -4,6 +4,7 @@ mod suites {
     pub mod ends;
     pub mod everyday;
     pub mod fixture;
+    pub mod hidden;
     pub mod reach;
     pub mod refuse;
     pub mod run_later;

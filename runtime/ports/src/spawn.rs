@@ -76,9 +76,11 @@ pub struct Ended {
     pub dropped_bytes: u64,
     /// The backend that held it, for the audit: `bubblewrap`, `landlock`.
     pub backend: &'static str,
+    /// What the sandbox put right or could not look at, a sentence each; for the caller and the model.
+    pub notices: Vec<String>,
 }
 
-/// Why nothing was started.
+/// Why nothing was started, or why its end does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpawnError {
     /// No sandbox works here; the text says what was tried and why each failed.
@@ -90,6 +92,10 @@ pub enum SpawnError {
     /// The sandbox found something left over in the child and refused to run it.
     #[error("the sandbox is not tight: {0}")]
     NotTight(String),
+    /// The program ran, but not everything that it left could be looked at or put right, so it must not pass for a
+    /// success. What it wrote stays.
+    #[error("make sure that the command left nothing that runs later on the host: {0}")]
+    Unsettled(String),
     /// The system failed.
     #[error("start the program: {0}")]
     System(String),

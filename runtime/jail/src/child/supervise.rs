@@ -35,7 +35,7 @@ use super::{
 };
 use crate::{
     plan::{Backend, End, InsidePlan, PLAN_BYTES_MAX, Place, Plan, Report},
-    protect::{Guard, Mask, MaskKind},
+    protect::{Guard, Mask, MaskKind, Settled},
     raw,
 };
 
@@ -52,15 +52,16 @@ pub(super) fn supervise() -> io::Result<()> {
     let (plan, input) = read_plan(&mut control)?;
     // The directory of the call is found again through its parent, whatever is mounted over its path meanwhile.
     let scratch = plan.call_dir.parent().map(File::open).transpose()?;
-    let mut notices = Vec::new();
-    let end = run(&plan, input, &control, &mut notices).unwrap_or_else(|end| end);
+    let mut told = Settled::default();
+    let end = run(&plan, input, &control, &mut told).unwrap_or_else(|end| end);
+    let Settled { mut notices, unsettled } = told;
     if let (Some(scratch), Some(name)) = (scratch, plan.call_dir.file_name()) {
         let path = Path::new("/proc/self/fd").join(scratch.as_raw_fd().to_string()).join(name);
         if let Err(error) = fs::remove_dir_all(path) {
             notices.push(format!("{} could not be removed: {error}", plan.call_dir.display()));
         }
     }
-    control.write_all(&serde_json::to_vec(&Report { end, notices })?)
+    control.write_all(&serde_json::to_vec(&Report { end, notices, unsettled })?)
 }
 
 /// Moves the stream to the daemon away from standard input, where the program would find it.
@@ -85,7 +86,8 @@ fn read_plan(control: &mut UnixStream) -> io::Result<(Plan, Vec<u8>)> {
     Ok((plan, input))
 }
 
-fn run(plan: &Plan, input: Vec<u8>, control: &UnixStream, notices: &mut Vec<String>) -> Result<End, End> {
+fn run(plan: &Plan, input: Vec<u8>, control: &UnixStream, told: &mut Settled) -> Result<End, End> {
+    let notices = &mut told.notices;
     let plan = &stage::only_what_can_be_written(plan, notices);
     let mut opened = Vec::new();
     for mount in &plan.mounts {
@@ -114,7 +116,9 @@ fn run(plan: &Plan, input: Vec<u8>, control: &UnixStream, notices: &mut Vec<Stri
         Ok(Spawned::Reported) => reported(report_read).unwrap_or(End::System("the child gave no reason".to_owned())),
         Ok(Spawned::Failed(end)) | Err(end) => end,
     };
-    notices.extend(guard.settle());
+    let Settled { notices: mut more, unsettled } = guard.settle();
+    notices.append(&mut more);
+    told.unsettled = unsettled;
     Ok(end)
 }
 

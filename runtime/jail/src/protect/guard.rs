@@ -14,9 +14,9 @@ use rustix::{
 
 use super::{
     at,
-    names::{FILES, FOLDERS},
-    scan::{Content, Scan, scan},
-    settle::settle,
+    names::{FILES, FOLDERS, YARN},
+    scan::{Content, Scan, When, scan},
+    settle::{Settled, settle},
 };
 
 /// Watches the writable mounts of one call.
@@ -60,7 +60,7 @@ impl Guard {
         let roots = roots.into_iter().map(|(dir, shown)| {
             // Counted before the first look: a call that ends meanwhile leaves the covers in place.
             let counted = flock(&dir, FlockOperation::NonBlockingLockShared).is_ok();
-            let before = scan(dir.as_fd())?;
+            let before = scan(dir.as_fd(), When::Before)?;
             Ok(Root { dir, shown, before, counted })
         });
         Ok(Self { roots: roots.collect::<io::Result<_>>()? })
@@ -69,37 +69,51 @@ impl Guard {
     /// What has to be locked inside the mount that was given as number `index`; makes the covers.
     ///
     /// # Errors
-    /// A cover cannot be made, or there is more to lock than can be mounted.
+    /// A cover cannot be made.
     pub(crate) fn masks(&self, index: usize) -> io::Result<Vec<Mask>> {
         let Some(root) = self.roots.get(index) else {
             return Ok(vec![]);
         };
-        let masks = root.masks()?;
-        if masks.len() > MASKS_MAX {
-            return Err(io::Error::other(format!(
-                "{} holds more than {MASKS_MAX} protected files",
-                root.shown.display()
-            )));
-        }
-        Ok(masks)
+        root.masks()
     }
 
     /// Undoes what must not stay. Called once nothing of the program is alive; the texts are for people.
-    pub(crate) fn settle(self) -> Vec<String> {
-        let mut notices = Vec::new();
+    pub(crate) fn settle(self) -> Settled {
+        let mut settled = Settled::default();
         for root in self.roots {
             root.uncover();
-            match scan(root.dir.as_fd()) {
-                Ok(after) => notices.extend(settle(root.dir.as_fd(), &root.shown, &root.before, &after)),
-                Err(error) => notices.push(format!("{} could not be looked through: {error}", root.shown.display())),
+            let Settled { notices, unsettled } = settle(root.dir.as_fd(), &root.shown, &root.before);
+            settled.notices.extend(notices);
+            settled.unsettled.extend(unsettled);
+        }
+        for told in [&mut settled.notices, &mut settled.unsettled] {
+            let over = told.len().saturating_sub(TOLD_MAX);
+            if over > 0 {
+                told.truncate(TOLD_MAX);
+                told.push(format!("and {over} more of this kind"));
             }
         }
-        notices
+        settled
     }
 }
 
 impl Root {
+    /// What is locked, the shallowest first; what is more than can be mounted is left to the look after the call.
     fn masks(&self) -> io::Result<Vec<Mask>> {
+        let mut masks = self.wanted();
+        masks.retain(|mask| !self.before.shut.keys().any(|shut| mask.path.starts_with(shut)));
+        masks.sort_by(|a, b| (a.path.components().count(), &a.path).cmp(&(b.path.components().count(), &b.path)));
+        masks.truncate(MASKS_MAX);
+        let mut made = Vec::with_capacity(masks.len());
+        for mask in masks {
+            if mask.kind != MaskKind::Empty || self.cover(&mask.path)? {
+                made.push(mask);
+            }
+        }
+        Ok(made)
+    }
+
+    fn wanted(&self) -> Vec<Mask> {
         let mut masks = Vec::new();
         let mask = |path: &Path, kind| Mask { path: path.to_path_buf(), kind };
         for repository in &self.before.repositories {
@@ -112,7 +126,7 @@ impl Root {
             masks.push(mask(folder, MaskKind::ReadOnly));
         }
         for (path, found) in &self.before.files {
-            let inside_folder = self.before.folders.iter().any(|folder| path.starts_with(folder));
+            let inside_folder = path.ancestors().any(|above| self.before.folders.contains(above));
             let in_hooks = path.parent().and_then(Path::file_name).is_some_and(|name| name == "hooks");
             // A link cannot be mounted onto; the look after the call puts it back.
             if !inside_folder && !in_hooks && !matches!(found.content, Content::Link(_)) {
@@ -121,19 +135,15 @@ impl Root {
         }
         for path in self.coverable() {
             match self.look(&path) {
-                Some(FileType::Directory) if !masks.iter().any(|mask| mask.path == path) => {
+                Some(FileType::Directory) if !self.before.folders.contains(&path) => {
                     masks.push(mask(&path, MaskKind::ReadOnly));
                 }
                 // Locked above, or a link, which cannot be mounted onto.
                 Some(_) => {}
-                None => {
-                    self.cover(&path)?;
-                    masks.push(mask(&path, MaskKind::Empty));
-                }
+                None => masks.push(mask(&path, MaskKind::Empty)),
             }
         }
-        masks.sort_by(|a, b| (a.path.components().count(), &a.path).cmp(&(b.path.components().count(), &b.path)));
-        Ok(masks)
+        masks
     }
 
     fn look(&self, path: &Path) -> Option<FileType> {
@@ -144,21 +154,25 @@ impl Root {
 
     /// Paths that must not appear where they are absent.
     fn coverable(&self) -> Vec<PathBuf> {
-        let names = FILES.iter().chain(&FOLDERS).map(PathBuf::from);
+        let names = FILES.iter().chain(&FOLDERS).filter(|name| **name != YARN).map(PathBuf::from);
         names.chain(self.before.repositories.iter().map(|repository| repository.join("hooks"))).collect()
     }
 
-    fn cover(&self, path: &Path) -> io::Result<()> {
+    /// Makes a cover; false where nothing can be made, so that there is nothing to lock either.
+    fn cover(&self, path: &Path) -> io::Result<bool> {
         let (dir, name) = at::parent(self.dir.as_fd(), path)?;
         match mkdirat(&dir, name, Mode::RWXU) {
             Ok(()) => {}
             // Another call was faster.
-            Err(Errno::EXIST) => return Ok(()),
+            Err(Errno::EXIST) => return Ok(true),
+            // A program that opens the directory up makes what the look after the call puts aside.
+            Err(Errno::ACCESS) => return Ok(false),
             Err(error) => return Err(error.into()),
         }
         let made = openat(&dir, name, at::OPEN_DIRECTORY, Mode::empty())?;
         at::give_to_owner_of(dir.as_fd(), made.as_fd())?;
-        Ok(fchmod(&made, Mode::from_raw_mode(COVER_MODE))?)
+        fchmod(&made, Mode::from_raw_mode(COVER_MODE))?;
+        Ok(true)
     }
 
     /// Removes covers unless another call still needs them; that one removes them then, and those of calls that did not
@@ -192,5 +206,8 @@ fn remove_cover(root: BorrowedFd<'_>, path: &Path) {
 
 /// The mode of a cover, by which every call knows it from a directory that a person made: nobody sets it by accident.
 const COVER_MODE: u32 = 0o1555;
-/// Paths that are locked in one mount; a workspace full of repositories would otherwise need thousands of mounts.
+/// Paths that are locked in one mount; a workspace full of repositories would otherwise need thousands of mounts. What
+/// is not locked is put right after the call.
 const MASKS_MAX: usize = 512;
+/// Sentences of one kind that are told of one call; a program can make thousands of protected files.
+const TOLD_MAX: usize = 40;

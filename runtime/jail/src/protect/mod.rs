@@ -8,6 +8,7 @@
 //!      │
 //!      ▼
 //!   Guard::settle   covers are removed; what appeared is renamed to `<name>.blocked`, what changed is put back
+//!                   what could not be looked at or put right makes the call an error
 //! ```
 //!
 //! The second look is needed with namespaces too: a directory can be moved away and made anew, and a repository can be
@@ -26,3 +27,4 @@ mod settle;
 
 pub(crate) use guard::{Guard, Mask, MaskKind, look};
 pub(crate) use names::is_protected;
+pub(crate) use settle::Settled;

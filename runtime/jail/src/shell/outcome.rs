@@ -29,13 +29,14 @@ pub(super) fn of_end(ended: &Ended, order: &Order) -> ToolOutcome {
         let dropped = ended.dropped_bytes;
         parts.push(Part::Text(format!("[{dropped} more bytes of output were dropped at {} KiB]", order.output_kib)));
     }
+    parts.extend(ended.notices.iter().map(|notice| Part::Text(format!("[sandbox: {notice}]"))));
     parts.push(Part::Data(json!({
         "exit_code": ended.code, "signal": ended.signal, "dropped_bytes": ended.dropped_bytes,
     })));
     ToolOutcome::Done(parts)
 }
 
-/// The outcome of a command that was not started.
+/// The outcome of a command that was not started, or whose end does not count.
 pub(super) fn of_error(error: SpawnError) -> ToolOutcome {
     let denied = |rule: &str, reason: String| {
         ToolOutcome::Denied(Denial { rule: rule.to_owned(), reason, help: Some("chitin sandbox explain".to_owned()) })
@@ -49,6 +50,12 @@ pub(super) fn of_error(error: SpawnError) -> ToolOutcome {
             message,
             retry_after_ms: None,
         }),
+        SpawnError::Unsettled(why) => ToolOutcome::Failed(Failure {
+            kind: FailureKind::Other,
+            code: Some("unsettled".to_owned()),
+            message: unsettled(&why),
+            retry_after_ms: None,
+        }),
         SpawnError::System(why) => {
             tracing::error!(why, "the sandbox failed");
             ToolOutcome::Broke(format!("sandbox: {why}"))
@@ -56,5 +63,15 @@ pub(super) fn of_error(error: SpawnError) -> ToolOutcome {
     }
 }
 
+fn unsettled(why: &str) -> String {
+    let why: String = why.chars().take(WHY_CHARS_MAX).collect();
+    format!(
+        "the command ran and its files are left as they are, but the sandbox could not make sure that none of them runs \
+         later on the host: {why}. Look through the workspace before you use it outside the sandbox"
+    )
+}
+
+/// Characters of a reason; a failure says one sentence of at most 2 KiB.
+const WHY_CHARS_MAX: usize = 400;
 /// SIGXCPU, which the kernel sends when the processor time is over.
 const PROCESSOR_TIME_OVER: i32 = libc::SIGXCPU;

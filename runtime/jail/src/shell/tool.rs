@@ -226,11 +226,13 @@ fn facts(argv: &Digest, ended: &Result<Ended, SpawnError>) -> Value {
         Ok(ended) => json!({
             "argv": argv, "backend": ended.backend, "exit_code": ended.code, "signal": ended.signal,
             "output_bytes": ended.out.len() + ended.err.len(), "dropped_bytes": ended.dropped_bytes,
+            "notices": ended.notices.len(),
         }),
         Err(error) => json!({"argv": argv, "error": match error {
             SpawnError::NoSandbox(_) => "no-sandbox",
             SpawnError::BadOrder(_) => "bad-order",
             SpawnError::NotTight(_) => "not-tight",
+            SpawnError::Unsettled(_) => "unsettled",
             SpawnError::System(_) => "system",
         }}),
     }

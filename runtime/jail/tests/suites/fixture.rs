@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -16,8 +17,28 @@ pub const BOTH: [Choice; 2] = [Choice::Bubblewrap, Choice::Landlock];
 
 /// The helper that cargo built beside the tests.
 pub fn helper() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_chitin-jail-child"))
+    let built = || PathBuf::from(env!("CARGO_BIN_EXE_chitin-jail-child"));
+    std::env::var_os(HELPER_FOR_ORDINARY).map_or_else(built, PathBuf::from)
 }
+
+/// Runs the test `name` again as a user without rights, which root tests cannot show otherwise.
+pub fn as_ordinary_user(name: &str) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (test, child) = (dir.path().join("test"), dir.path().join("child"));
+    // The directory of the build may be closed to others.
+    fs::copy(std::env::current_exe().expect("a program"), &test).expect("copied");
+    fs::copy(helper(), &child).expect("copied");
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("set");
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=61000", "--regid=61000", "--clear-groups"]).arg(&test).args(["--exact", name]);
+    let out = command.env(HELPER_FOR_ORDINARY, child).env("TMPDIR", "/tmp").env("HOME", "/tmp").current_dir("/");
+    let out = out.output().expect("setpriv runs (Debian package: util-linux)");
+    let said = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// Where the helper lies for a test that runs as an ordinary user.
+const HELPER_FOR_ORDINARY: &str = "CHITIN_TEST_HELPER";
 
 /// A jail and directories that go away with it.
 pub struct Bench {

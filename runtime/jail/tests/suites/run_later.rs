@@ -7,7 +7,7 @@ use chitin_jail::Choice;
 use super::fixture::{BOTH, Bench, plainly};
 
 /// Names at the top of a workspace, files and files in folders.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 27] = [
     ".bashrc",
     ".profile",
     ".zshrc",
@@ -22,6 +22,19 @@ const NAMES: [&str; 14] = [
     ".claude/settings.json",
     ".codex/config.toml",
     ".ssh/config",
+    ".hg/hgrc",
+    ".cargo/config.toml",
+    ".cargo/config",
+    ".yarnrc.yml",
+    ".yarnrc",
+    ".npmrc",
+    ".bash_aliases",
+    ".cshrc",
+    ".tcshrc",
+    ".exrc",
+    ".gdbinit",
+    ".devcontainer/devcontainer.json",
+    ".pre-commit-config.yaml",
 ];
 
 fn plant(name: &str) -> String {

@@ -151,6 +151,25 @@ async fn a_command_works_in_the_granted_directory() {
 }
 
 #[tokio::test]
+async fn what_was_put_aside_is_told_and_what_could_not_be_looked_at_is_a_failure() {
+    for choice in BOTH {
+        let desk = Desk::new(choice);
+        let hook = "git init -q x && printf '#!/bin/sh\\n' > x/.git/hooks/post-checkout";
+        let text = desk.call(json!({"command": hook})).await.text_for_model();
+        assert!(text.starts_with("exit code 0"), "{choice:?} {text}");
+        let told = "x/.git/hooks/post-checkout was put aside as post-checkout.blocked: it would run later on the host";
+        assert!(text.contains(told), "{choice:?} {text}");
+        let nest = "i=0; while [ $i -lt 300 ]; do mkdir d && cd d || exit 1; i=$((i+1)); done";
+        let outcome = desk.call(json!({"command": nest})).await;
+        let ToolOutcome::Failed(failure) = &outcome else {
+            panic!("{choice:?} {outcome:?}");
+        };
+        assert!(failure.message.contains("left as they are") && failure.message.contains("more files"), "{outcome:?}");
+        assert!(desk.work.join("d/d").exists(), "{choice:?}");
+    }
+}
+
+#[tokio::test]
 async fn with_namespaces_the_workspace_stands_where_the_grant_says() {
     let desk = Desk::new(Choice::Bubblewrap);
     assert_eq!(desk.call(json!({"command": "pwd"})).await, parts(0, &["exit code 0", "stdout:\n/workspace\n"]));
