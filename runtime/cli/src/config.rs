@@ -160,6 +160,8 @@ const OPENAI: &str = "https://api.openai.com/v1";
 /// Used when the environment holds a key and names no model.
 const MODEL: &str = "gpt-4.1-mini";
 
+/// What holds where nothing is written and there is no workspace.
+const EMPTY: &str = "schema = 1\n";
 /// The text of a new configuration.
 pub(crate) const FRESH: &str = "\
 schema = 1
@@ -201,6 +203,8 @@ impl Config {
         let path = root.join(FILE);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
+            // A home that holds keys and no workspace can still install.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && !root.join("workspace").is_dir() => EMPTY.to_owned(),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => FRESH.to_owned(),
             Err(e) => return Err(CliError::failed(format!("read {}: {e}", path.display()))),
         };

@@ -55,7 +55,8 @@ pub(crate) fn list(wire: &Wire, output: &Output) -> Result<(), CliError> {
 pub(crate) async fn inspect(wire: &Wire, tool: &str, output: &Output) -> Result<(), CliError> {
     let name = ToolName::parse(tool)?;
     if let Some(native) = wire.native(&name).await? {
-        return inspect_native(&native, output);
+        inspect_native(&native, output);
+        return Ok(());
     }
     let tool = wire.catalog()?.tool(&name).await?;
     let predicate = &tool.verified.statement().predicate;
@@ -85,7 +86,7 @@ pub(crate) async fn inspect(wire: &Wire, tool: &str, output: &Output) -> Result<
     Ok(())
 }
 
-fn inspect_native(native: &Installed, output: &Output) -> Result<(), CliError> {
+fn inspect_native(native: &Installed, output: &Output) {
     let Installed { spec, grants, .. } = native;
     let mut lines = vec![
         format!("{}: native, held by the sandbox (see `chitin sandbox explain`)", spec.tool),
@@ -98,7 +99,6 @@ fn inspect_native(native: &Installed, output: &Output) -> Result<(), CliError> {
         "input_schema": spec.input_schema });
     let value = json!({ "name": spec.tool.as_str(), "native": true, "functions": [function], "may": may });
     output.result("tool", value, &lines.join("\n"));
-    Ok(())
 }
 
 pub(crate) async fn call(wire: &Wire, args: &ToolCall, output: &Output) -> Result<(), CliError> {
