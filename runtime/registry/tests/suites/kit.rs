@@ -13,13 +13,13 @@ use std::{
 
 use async_trait::async_trait;
 use chitin_package::{NamePattern, SigningKey, TrustedKey};
-use chitin_policy::Grant;
+use chitin_policy::{Call, Grant, Verdict, authorize};
 use chitin_ports::{
-    Audit, AuditEntry, AuditKind, Clock, Describe, DescribeError, PackDescription, PackFunction, PackKind, PortError,
-    Receipt,
+    Audit, AuditEntry, AuditKind, Clock, Describe, DescribeError, Installed, PackDescription, PackFunction, PackKind,
+    PortError, Receipt,
 };
 use chitin_registry::{Catalog, GrantChoice, GrantFiles, Home, Installer, RegistryError, Review, Signed, sign, trust};
-use chitin_types::{Capabilities, Digest, Effects, FsAsk, FsMode, FunctionName, ToolName};
+use chitin_types::{CallId, Capabilities, Digest, Effects, FsAsk, FsMode, FunctionName, ToolName};
 use serde_json::json;
 
 /// An ask that the tests add to a manifest.
@@ -261,4 +261,20 @@ impl Clock for Fixed {
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The rule that decides about a call of this function without arguments.
+pub(crate) fn rule_of(installed: &Installed) -> String {
+    let call = Call {
+        id: CallId::parse("c1").expect("a valid id"),
+        component: installed.component,
+        function: installed.spec.function.clone(),
+        args: json!({}),
+        effects: installed.spec.effects,
+    };
+    match authorize(&installed.grants, &call, &std::collections::BTreeSet::default()) {
+        Verdict::Allow(permit) => permit.rule().to_owned(),
+        Verdict::Ask(pending) => pending.rule().to_owned(),
+        Verdict::Deny(denial) => denial.rule,
+    }
 }

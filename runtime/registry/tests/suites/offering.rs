@@ -2,30 +2,15 @@
 //! nothing unsigned gets a secret.
 
 use chitin_package::SigningKey;
-use chitin_policy::{Call, FsGrant, HttpGrant, Inject, KvGrant, Verdict, authorize};
+use chitin_policy::{FsGrant, HttpGrant, Inject, KvGrant};
 use chitin_ports::{ChannelSource as _, ComponentSource as _, Describe as _, Installed, PackKind, Toolbox as _};
 use chitin_registry::{Catalog, DevTool, GrantChoice, NativeTool, RegistryError, is_unsigned, trust};
 use chitin_types::{
-    CallId, Capabilities, Digest, Effects, FsAsk, FsMode, FunctionName, HostPattern, PathPattern, Scheme, ToolSpec,
+    Capabilities, Digest, Effects, FsAsk, FsMode, FunctionName, HostPattern, PathPattern, Scheme, ToolSpec,
 };
 use serde_json::json;
 
-use super::kit::{Kit, nothing, tool, trusted};
-
-fn rule_of(installed: &Installed) -> String {
-    let call = Call {
-        id: CallId::parse("c1").expect("a valid id"),
-        component: installed.component,
-        function: installed.spec.function.clone(),
-        args: json!({}),
-        effects: installed.spec.effects,
-    };
-    match authorize(&installed.grants, &call, &std::collections::BTreeSet::default()) {
-        Verdict::Allow(permit) => permit.rule().to_owned(),
-        Verdict::Ask(pending) => pending.rule().to_owned(),
-        Verdict::Deny(denial) => denial.rule,
-    }
-}
+use super::kit::{Kit, nothing, rule_of, tool, trusted};
 
 async fn found(catalog: &Catalog, wire_name: &str) -> Installed {
     catalog.resolve(wire_name).await.expect("it is trusted").expect("it is there")

@@ -7,13 +7,11 @@ use std::{
     sync::atomic::Ordering,
 };
 
-use chitin_policy::{Call, Verdict, authorize};
-use chitin_ports::{ComponentSource as _, Installed, Toolbox as _};
+use chitin_ports::{ComponentSource as _, Toolbox as _};
 use chitin_registry::{Catalog, GrantChoice, revoke_trust};
-use chitin_types::{CallId, Digest, ToolOutcome};
-use serde_json::json;
+use chitin_types::{Digest, ToolOutcome};
 
-use super::kit::{FS, Kit, component_bytes, flip, nothing, tool};
+use super::kit::{FS, Kit, component_bytes, flip, nothing, rule_of, tool};
 
 type Damage = fn(&Path, &str);
 
@@ -22,21 +20,6 @@ async fn word(catalog: &Catalog, wire_name: &str) -> &'static str {
         Ok(Some(_)) => "found",
         Ok(None) => "none",
         Err(outcome) => outcome.word(),
-    }
-}
-
-fn rule_of(installed: &Installed) -> String {
-    let call = Call {
-        id: CallId::parse("c1").expect("a valid id"),
-        component: installed.component,
-        function: installed.spec.function.clone(),
-        args: json!({}),
-        effects: installed.spec.effects,
-    };
-    match authorize(&installed.grants, &call, &std::collections::BTreeSet::default()) {
-        Verdict::Allow(permit) => permit.rule().to_owned(),
-        Verdict::Ask(pending) => pending.rule().to_owned(),
-        Verdict::Deny(denial) => denial.rule,
     }
 }
 

@@ -306,7 +306,7 @@ async fn a_revoked_key_stops_its_tools_and_a_new_trust_keeps_the_ceiling() {
     let after = fs::read_to_string(&trust).expect("the trust file");
     assert!(!after.contains("[[ceiling.http]]") && !after.contains("kv"), "{after}");
     assert_eq!(chitin.run(&["key", "revoke", "chitin"]).await.code, 0);
-    one_error(&chitin.run(&["tool", "call", "chitin/time", "now"]).await, 6, "");
+    one_error(&chitin.run(&["tool", "call", "chitin/time", "now"]).await, 6, "not trusted");
     one_error(&chitin.run(&["key", "revoke", "chitin"]).await, 4, "chitin");
 }
 

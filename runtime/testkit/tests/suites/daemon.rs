@@ -9,7 +9,7 @@ use std::{
 use chitin_testkit::{
     chitin::Chitin,
     daemon::{Daemon, now_s, sign},
-    daemon_story::{self, HOOK_SECRET, configure, replies_to, reply_to, wait_for},
+    daemon_story::{self, HOOK_SECRET, configure, replies_to, reply_to},
     guests::artifact,
     model::{self, Say},
     server::{Reply, Server},
@@ -166,7 +166,7 @@ async fn nobody_is_answered_without_the_token() {
     let foreign = [json, ("authorization", bearer.as_str()), ("origin", "https://evil.test")];
     assert_eq!(post(&foreign, "/api/chat").await, 403, "a foreign origin");
     let host = [json, ("authorization", bearer.as_str()), ("host", "evil.test")];
-    assert!([400, 403, 421].contains(&post(&host, "/api/chat").await), "a foreign host");
+    assert_eq!(post(&host, "/api/chat").await, 403, "a foreign host");
     assert!(world.model.seen().is_empty(), "a refused request reached the model");
     assert_eq!(post(&[json, ("authorization", &bearer)], "/api/chat").await, 200);
     assert_eq!(daemon.send("GET", "/healthz", &[], b"").await.status, 200);
@@ -344,7 +344,6 @@ async fn a_chat_goes_through_the_daemon_when_one_runs() {
     let ran = world.chitin.run(&["status"]).await;
     assert_eq!(ran.code, 8, "{ran:?}");
     assert_eq!(ran.offered(), ["chitin daemon"]);
-    wait_for(|| true).await.expect("at once");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
